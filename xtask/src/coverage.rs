@@ -9,14 +9,16 @@
 //! - SPIN lists statements after a `goto`, which our translator leaves out, because no step leads
 //!   there. `everypath lint` warns about them.
 
-use crate::Failure;
+use crate::bench::ours::Everypath;
 use crate::conformance::spin::{self, Compiler};
 use crate::models::{self, Corpus, Model};
+use crate::{Failure, root};
 use check::Plan;
 use contract::{Cancel, Coverage, Limits, Position, Quiet, StatementCoverage, Verdict};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +35,60 @@ pub struct Arguments {
     /// The time limit for each step of SPIN, in seconds
     #[arg(long, default_value_t = 60)]
     patience: u64,
+    /// Count the instructions of searches with and without coverage instead, under valgrind
+    #[arg(long)]
+    cost: bool,
+    /// Count those of this program instead of the one of this tree
+    #[arg(long, value_name = "FILE", requires = "cost")]
+    everypath: Option<PathBuf>,
+}
+
+/// Models whose searches are counted if none are given.
+const COUNTED: &[&str] = &["beem/iprotocol.2", "beem/lamport.2", "beem/peg_solitaire.5", "classic/sliding_window", "classic/peterson"];
+
+/// What a search may cost more if coverage is recorded.
+const COST_MAX: f64 = 1.05;
+
+/// Prints how many instructions a search takes with coverage, in terms of one without it. The
+/// reference interpreter examines some states of every model, which is a cost of its own; it does
+/// not grow with the number of states.
+fn cost(arguments: &Arguments, models: &[Model]) -> Result<(), Failure> {
+    let everypath = Everypath::new(arguments.everypath.as_deref(), &[])?;
+    let folder = root().join("target/bench");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let counted = |model: &&Model| !arguments.models.is_empty() || COUNTED.contains(&model.name.as_str());
+    let mut above = 0;
+    println!("{:<26} {:>12} {:>12} {:>7}", "model", "without", "with", "ratio");
+    for model in models.iter().filter(counted) {
+        let without = instructions(&everypath, model, &folder, &[])?;
+        let with = instructions(&everypath, model, &folder, &["--coverage"])?;
+        let ratio = with as f64 / without.max(1) as f64;
+        above += usize::from(ratio > COST_MAX);
+        println!("{:<26} {without:>12} {with:>12} {ratio:>7.3}", model.name);
+    }
+    if above == 0 { Ok(()) } else { Err(format!("{above} searches take more than {COST_MAX} times as many instructions")) }
+}
+
+/// The instructions of a breadth-first search, without reading and translating the model.
+fn instructions(everypath: &Everypath, model: &Model, folder: &Path, more: &[&str]) -> Result<u64, Failure> {
+    let file = folder.join("coverage.out");
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--quiet", "--collect-atstart=no", "--toggle-collect=search::breadth_first::search"])
+        .arg(format!("--callgrind-out-file={}", file.display()))
+        .arg(&everypath.program)
+        .arg("check")
+        .arg(&model.path)
+        .args(["--search", "bfs", "--threads", "1", "--code-first", "--only", "safety", "--json"])
+        .args(["--no-por", "--no-merge", "--no-dead", "--no-unused"])
+        .args(more)
+        .output()
+        .map_err(|error| format!("valgrind: {error}"))?;
+    if output.status.code() != Some(0) {
+        return Err(format!("{} does not hold under valgrind: {}", model.name, String::from_utf8_lossy(&output.stderr)));
+    }
+    let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let summary = text.lines().find_map(|line| line.strip_prefix("summary: "));
+    summary.and_then(|number| number.trim().parse().ok()).ok_or_else(|| format!("{} has no summary", file.display()))
 }
 
 /// For a statement with a jump after it, SPIN keeps the state to which the jump leads (`mapstate`),
@@ -62,6 +118,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         arguments.models.iter().map(|path| Model::at(path)).collect()
     };
+    if arguments.cost {
+        return cost(arguments, &models);
+    }
     let (mut same, mut different, mut skipped, mut inside, mut without_code) = (0, 0, 0, 0, 0);
     for model in models.iter().filter(|model| model.is_promela()) {
         match compare(model, arguments) {

@@ -1,5 +1,5 @@
 //! `cargo xtask package`: packages for users without a Rust toolchain: a Debian package, or an
-//! archive with a program that needs no library of the host.
+//! archive with a program that needs no library of the host. Each is unpacked and used once.
 
 use crate::{Failure, root};
 use std::fs;
@@ -54,8 +54,55 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     };
     fs::remove_dir_all(&tree).map_err(|error| format!("{}: {error}", tree.display()))?;
+    try_out(&made, arguments.form, &folder.join("tried"), &name)?;
     println!("{}", made.display());
     Ok(())
+}
+
+/// A model that is violated.
+const MODEL: &str = "active proctype P() { assert(false) }\n";
+
+/// Unpacks a package elsewhere and uses what is in it.
+fn try_out(package: &Path, form: Form, folder: &Path, name: &str) -> Result<(), Failure> {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let prefix = match form {
+        Form::Archive => {
+            command("tar", folder, &["-xzf", &text(package)])?;
+            folder.join(name)
+        }
+        Form::Deb => {
+            command("dpkg-deb", folder, &["-x", &text(package), &text(folder)])?;
+            folder.join("usr")
+        }
+    };
+    let program = prefix.join("bin/everypath");
+    write(&folder.join("model.pml"), MODEL)?;
+    let run = |arguments: &[&str]| {
+        let output = Command::new(&program).current_dir(folder).args(arguments).output();
+        output.map_err(|error| format!("{}: {error}", program.display()))
+    };
+    let checked = run(&["check", "model.pml", "--quiet"])?;
+    if checked.status.code() != Some(1) {
+        return Err(format!("the packaged program does not check a model: {}", String::from_utf8_lossy(&checked.stderr)));
+    }
+    let version = String::from_utf8_lossy(&run(&["--version"])?.stdout).into_owned();
+    if !version.contains(env!("CARGO_PKG_VERSION")) {
+        return Err(format!("the packaged program calls itself {version}"));
+    }
+    for file in ["share/man/man1/everypath-check.1.gz", "share/bash-completion/completions/everypath", "share/doc/everypath/copyright"] {
+        if !prefix.join(file).is_file() {
+            return Err(format!("{file} is missing in the package"));
+        }
+    }
+    // A program that needs libraries names them to the loader.
+    if let (Form::Archive, Ok(output)) = (form, Command::new("ldd").arg(&program).output()) {
+        let told = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        if !told.contains("statically linked") && !told.contains("not a dynamic executable") {
+            return Err(format!("the program in the archive needs libraries:\n{told}"));
+        }
+    }
+    fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
 /// The compiler's name for this machine.

@@ -40,14 +40,14 @@ fn private_libraries() -> Vec<&'static str> {
     lines.filter_map(|line| line.strip_prefix("Libs.private:")).flat_map(str::split_whitespace).collect()
 }
 
-fn compile(compiler: &str, example: &str, program: &Path) {
+fn compile(compiler: &str, source: &Path, program: &Path) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(compiler)
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-o"])
         .arg(program)
         .arg("-I")
         .arg(here.join("include"))
-        .arg(here.join("examples").join(example))
+        .arg(source)
         .arg(library())
         .args(private_libraries())
         .output()
@@ -61,12 +61,16 @@ struct Example(PathBuf);
 impl Example {
     /// Compiles `examples/NAME.c`; prints a line and returns `None` if there is no C compiler.
     fn build(name: &str) -> Option<Example> {
+        Example::of(name, &Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(format!("{name}.c")))
+    }
+
+    fn of(name: &str, source: &Path) -> Option<Example> {
         let Some(compiler) = compiler() else {
             eprintln!("passed over: there is no C compiler");
             return None;
         };
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        compile(compiler, &format!("{name}.c"), &program);
+        compile(compiler, source, &program);
         Some(Example(program))
     }
 
@@ -83,6 +87,17 @@ fn written(name: &str, text: &str) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).expect("the target folder can be written");
     path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// The program of the book prints what the book says.
+#[test]
+fn the_program_of_the_book_runs() {
+    let chapter = include_str!("../../../docs/guide/embedding.md");
+    let block = |begin: &str| chapter.split_once(begin).and_then(|(_, rest)| rest.split_once("```\n")).expect("a block").0;
+    let source = written("book.c", block("```c first.c\n"));
+    let Some(example) = Example::of("book", Path::new(&source)) else { return };
+    let (code, out, _) = example.run(&[]);
+    assert_eq!((code, out.as_str()), (Some(1), block("```text\n")));
 }
 
 /// A system and a store in C: the search is the library's.

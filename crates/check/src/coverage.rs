@@ -9,7 +9,7 @@
 //!
 //! Steps are noted before a reduction leaves any of them out.
 
-use bytecode::{Addr, ChannelTypeId, GlobalId, LocalId, Mode, Op, ProcessId, Shape, StateMap, Verified, Walk, walk};
+use bytecode::{Addr, ChannelTypeId, GlobalId, LocalId, Mode, Op, Part, ProcessId, Shape, StateMap, Verified, Walk, walk};
 use contract::{
     CloneSystem, Coverage, Enough, Fault, FaultCode, Position, ProcessCoverage, StatementCoverage, Successor, Successors, System,
 };
@@ -181,9 +181,17 @@ impl Notes {
         Some(hasher.finish())
     }
 
-    /// Records everything that is executed in the steps that leave a state.
-    fn ask(&self, interpreter: &Interpreter, state: &[u8]) {
-        for explained in interpreter.explain(state).unwrap_or_default() {
+    /// Records everything that a process executes in its steps from a state.
+    fn ask(&self, interpreter: &Interpreter, state: &[u8], process: u32) {
+        // Where no process has the privilege, the steps of one are found without the others, except
+        // those by a timeout.
+        let alone = self.program.layout().exclusive.is_none();
+        let part = if alone { Part::Process(process) } else { Part::Everything };
+        let mut moves = interpreter.explain_part(state, part).unwrap_or_default();
+        if moves.is_empty() {
+            moves = interpreter.explain(state).unwrap_or_default();
+        }
+        for explained in moves {
             let history = &explained.history;
             for event in history.beginning().into_iter().chain(history.ending()) {
                 if let Event::Step { step, .. } = event
@@ -441,9 +449,10 @@ impl Noting {
                 continue;
             }
             let state = states[(entry.source - source) as usize];
-            if self.notes.note(entry.step, state, entry.action.process) && asked != Some(entry.source) {
-                asked = Some(entry.source);
-                self.notes.ask(&self.interpreter, state);
+            let process = entry.action.process;
+            if self.notes.note(entry.step, state, process) && asked != Some((entry.source, process)) {
+                asked = Some((entry.source, process));
+                self.notes.ask(&self.interpreter, state, process);
             }
         }
     }

@@ -169,7 +169,7 @@ pub struct OutputArguments {
 }
 
 /// `NAME=VALUE`, or `NAME` alone, which means 1 as it does for C compilers.
-fn define(text: &str) -> Result<(String, String), String> {
+pub fn define(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     if !starts_well || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {

@@ -3,12 +3,12 @@
 use crate::failure::Failure;
 use crate::paths;
 use crate::terminal;
-use bytecode::Verified;
+use bytecode::{Addr, Verified};
 use check::{Claim, Ctl, CtlForm, Enclosed, Measure, Saved, Selected, Subject};
 use contract::Trace;
 use languages::{Expression, Files, Input, NoFiles};
 use logic::PlainAutomaton;
-use replay::Narrator;
+use replay::{Narrator, Numbered, Trail};
 use report::Witness;
 use report::json::ViolationJson;
 use source::SourceMap;
@@ -32,6 +32,8 @@ pub struct Model {
     pub warnings: Vec<String>,
     /// The files it was read from.
     pub files: Vec<PathBuf>,
+    /// The numbers that SPIN gives to its transitions, if it is a Promela model.
+    numbers: Vec<(Addr, u32)>,
     /// The atoms of each expression that the user has given.
     pub expressions: Vec<Vec<u32>>,
     /// The measure of progress that the user has requested, and its text.
@@ -74,7 +76,8 @@ impl Wanted<'_> {
 impl Model {
     fn new(name: String, model: languages::Model, warnings: Vec<String>, files: Vec<PathBuf>) -> Model {
         let subject = subject(model);
-        Model { name, narrator: subject.narrator(), subject, warnings, files, expressions: Vec::new(), measure: None, asked: None }
+        let (expressions, numbers, narrator) = (Vec::new(), Vec::new(), subject.narrator());
+        Model { name, narrator, subject, warnings, files, numbers, expressions, measure: None, asked: None }
     }
 
     /// The same model, restricted to the requested properties.
@@ -91,6 +94,19 @@ impl Model {
         match asked {
             Some(asked) => model.asking(asked),
             None => model,
+        }
+    }
+
+    /// Whether it was read from a Promela text.
+    pub fn is_promela(&self) -> bool {
+        !self.numbers.is_empty()
+    }
+
+    /// The program with SPIN's numbers for its transitions.
+    pub fn numbered(&self) -> Result<Numbered<'_>, Failure> {
+        match self.subject.byte_code() {
+            Some(program) if self.is_promela() => Ok(Numbered::new(Arc::clone(program), &self.numbers)),
+            _ => Err(Failure::Call(format!("{}: SPIN's trails are about the text of a Promela model without embedded C code", self.name))),
         }
     }
 
@@ -180,7 +196,7 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
         asked.automata.push(("automaton".to_owned(), claim));
     }
     let mut model = Model::new(name, loaded.model, warnings, disk.files);
-    model.expressions = given.collect();
+    (model.expressions, model.numbers) = (given.collect(), loaded.numbers);
     if let Some(text) = measure {
         let wrong = |why: check::NoMeasure| Failure::Call(format!("`--measure {text}`: {why}"));
         model = match model.subject.byte_code().cloned() {
@@ -294,6 +310,45 @@ fn with_files(model: languages::Model, seen: impl Fn(&str) -> Option<String>) ->
         // A graph is one file, and its lines are those of the copy in the saved search.
         graph @ languages::Model::Graph(_) => graph,
     }
+}
+
+/// A trace that a file holds in SPIN's form, with its model: the one that is named, or the one that
+/// the file's name tells. Nothing if it is not one of SPIN's.
+pub fn trail(path: &Path, named: Option<&Path>, defines: &[(String, String)]) -> Result<Option<(Witness, Model)>, Failure> {
+    if is_standard_input(path) && named.is_none() {
+        return Ok(None);
+    }
+    let contents = bytes(path)?;
+    let Some(text) = std::str::from_utf8(&contents).ok().filter(|text| Trail::is_one(text) || is_trail(path) && text.trim().is_empty())
+    else {
+        return match named {
+            Some(_) => Err(Failure::Call(format!("{}: this is none of SPIN's trails; `--model` is for them alone", path.display()))),
+            None => Ok(None),
+        };
+    };
+    let wrong = |error: replay::TrailError| Failure::Call(format!("{}: {error}", path.display()));
+    let trail: Trail = text.parse().map_err(wrong)?;
+    let beside = named.map(Path::to_owned).or_else(|| model_of_trail(path));
+    let Some(beside) = beside else {
+        return Err(Failure::Call(format!("{}: name the model of this trail with `--model MODEL`", path.display())));
+    };
+    let model = model(&beside, defines)?;
+    let trace = model.numbered()?.follow(&trail).map_err(wrong)?;
+    let steps = model.narrator.replay(&trace).map_err(|error| Failure::Replay { path: path.to_owned(), error })?;
+    let violation =
+        if trace.loop_start.is_some() { None } else { model.narrator.faults_at_end(&trace, &steps).first().map(ViolationJson::from) };
+    Ok(Some((model.witness(trace, violation, None), model)))
+}
+
+fn is_trail(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "trail")
+}
+
+/// SPIN adds `.trail` to the name of the model, after a number if it writes several.
+fn model_of_trail(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".trail")?;
+    let names = [name, name.trim_end_matches(|c: char| c.is_ascii_digit())];
+    names.into_iter().map(|name| path.with_file_name(name)).find(|model| model.is_file())
 }
 
 /// Reads a trace file.

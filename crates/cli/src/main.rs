@@ -15,6 +15,7 @@ mod dialogue;
 mod directed;
 mod disk;
 mod failure;
+mod hints;
 mod input;
 mod interrupt;
 mod memory;

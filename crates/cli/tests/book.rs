@@ -14,15 +14,21 @@ use std::path::{Path, PathBuf};
 /// A line without the parts that differ from run to run.
 fn steady(line: &str) -> &str {
     let timed = line.contains(" states, ") && [" µs", " ms", " s"].iter().any(|unit| line.ends_with(unit));
-    if timed || line.ends_with(" states/s") || line.contains(" memory: ") { "…" } else { line }
+    let of_spin = line.starts_with("pan: elapsed") || line.starts_with("pan: rate") || line.contains(" memory usage");
+    if timed || of_spin || line.ends_with(" states/s") || line.contains(" memory: ") { "…" } else { line }
 }
 
-/// The output of a command.
+/// The output of a command. A command may end in `>` and a file for its output.
 fn answer(folder: &Folder, command: &str) -> String {
-    let words = words(command);
+    let mut words = words(command);
     assert_eq!(words[0], "everypath", "{command}");
+    let into = words.iter().position(|word| word == ">").map(|at| words.drain(at..).nth(1).expect("a file behind `>`"));
     let run = folder.run(&words[1..].iter().map(String::as_str).collect::<Vec<_>>());
     assert!(run.code != 2, "{command}: {}", run.err);
+    if let Some(file) = into {
+        folder.write(&file, run.out);
+        return String::new();
+    }
     let mut lines: Vec<&str> = Vec::new();
     for line in run.out.lines().map(steady) {
         if line != "…" || lines.last() != Some(&"…") {
@@ -118,7 +124,7 @@ fn every_example_of_the_help_runs() {
     let folder = Folder::with("model.pml", WRONG);
     let hybrid = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/abp/altbit.pch");
     folder.write("altbit.pch", std::fs::read(hybrid).expect("the example"));
-    folder.run(&["check", "model.pml", "--trace", "path.json"]).exits(1);
+    folder.run(&["check", "model.pml", "--trace", "path.json", "--trail", "model.pml.trail"]).exits(1);
     let bin = Path::new(env!("CARGO_BIN_EXE_everypath")).parent().expect("a folder").to_owned();
     let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
     for place in [".local/share/bash-completion/completions", ".local/share/man/man1", ".zfunc", ".config/fish/completions"] {

@@ -181,6 +181,11 @@
 //! error in a program, a state or a plan is an [`Error`].
 #![forbid(unsafe_code)]
 
+/// The chapter of the book about this library. Its programs are compiled and run by the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/embedding.md")]
+struct Chapter;
+
 mod error;
 mod includes;
 mod program;

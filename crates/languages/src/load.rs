@@ -4,7 +4,7 @@ use crate::given::{Expression, Reading, between, show_as_given};
 use crate::{LANGUAGES, LF, language};
 use ::promela::Hybrid;
 use ::source::{Diagnostic, FileId, SourceMap, Span};
-use bytecode::{AtomId, Formula, Program, PropertyBody, PropertyEntry, Verified, asm, verify};
+use bytecode::{Addr, AtomId, Formula, Program, PropertyBody, PropertyEntry, Verified, asm, verify};
 use lts::Lts;
 use std::borrow::Cow;
 
@@ -74,6 +74,9 @@ pub struct Loaded {
     /// For each text of expressions that was given ([`load_with`]), the numbers of their atoms in
     /// the model's own table, as a system takes them.
     pub expressions: Vec<Vec<u32>>,
+    /// Of a Promela model, the numbers that SPIN gives to transitions: from each address on, until
+    /// the next.
+    pub numbers: Vec<(Addr, u32)>,
     /// Warnings about it.
     pub warnings: Vec<Diagnostic>,
 }
@@ -108,6 +111,8 @@ type Reads<T> = fn(&mut SourceMap, Input<'_>, &mut Expressions<'_>, &mut Vec<Dia
 pub(crate) struct Expressions<'a> {
     texts: &'a [Expression],
     atoms: Vec<Vec<u32>>,
+    /// What a front-end tells about the code beside the program.
+    numbers: Vec<(Addr, u32)>,
 }
 
 /// The kind of a front-end.
@@ -144,7 +149,7 @@ pub fn load(source: Input<'_>) -> Result<Loaded, Rejected> {
 /// expression of the language, or a comma-separated list. In a language without expressions, atoms
 /// are given by their names.
 pub fn load_with(source: Input<'_>, expressions: &[Expression]) -> Result<Loaded, Rejected> {
-    let mut expressions = Expressions { texts: expressions, atoms: Vec::new() };
+    let mut expressions = Expressions { texts: expressions, ..Expressions::default() };
     let mut map = SourceMap::new();
     let mut diagnostics = Vec::new();
     let model = match language(source.name, source.bytes).map(|language| &language.front) {
@@ -168,7 +173,10 @@ pub fn load_with(source: Input<'_>, expressions: &[Expression]) -> Result<Loaded
         return Err(Rejected { map, diagnostics });
     }
     match model {
-        Some(Ok(model)) => Ok(Loaded { model, map, expressions: expressions.atoms, warnings: diagnostics }),
+        Some(Ok(model)) => {
+            let Expressions { atoms: expressions, numbers, .. } = expressions;
+            Ok(Loaded { model, map, expressions, numbers, warnings: diagnostics })
+        }
         Some(Err(error)) => {
             diagnostics.push(error.diagnostic(&map));
             Err(Rejected { map, diagnostics })
@@ -258,6 +266,7 @@ pub(crate) fn promela(
     }
     show_as_given(map, diagnostics, &readings);
     expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
+    expressions.numbers = compiled.numbers;
     compiled.program
 }
 

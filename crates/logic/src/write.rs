@@ -1,7 +1,7 @@
 //! Automata as text: the Hanoi format (HOA, version 1), a never claim as SPIN reads it, a table,
 //! and a graph for `dot`.
 
-use crate::automaton::{Automaton, Cube, Guard, State};
+use crate::automaton::{Automaton, Cube, Edge, Guard, State};
 use crate::formula::quoted;
 use std::fmt::Write;
 
@@ -58,7 +58,7 @@ fn string(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\n', '\r'], " "))
 }
 
-pub(crate) fn marks(marks: u64) -> impl Iterator<Item = u32> {
+fn marks(marks: u64) -> impl Iterator<Item = u32> {
     (0..64).filter(move |set| marks >> set & 1 == 1)
 }
 
@@ -80,11 +80,21 @@ fn guard(guard: &Guard, atom: &dyn Fn(usize) -> String, signs: [&str; 4]) -> Str
     }
 }
 
-pub(crate) fn named(automaton: &Automaton, letters: &Guard) -> String {
+fn named(automaton: &Automaton, letters: &Guard) -> String {
     let one = letters.cubes.len() <= 1;
     let atom = |number: usize| automaton.atoms.get(number).map_or_else(|| "?".to_owned(), |atom| quoted(atom));
     let text = guard(letters, &atom, [" && ", ") || (", "true", "false"]);
     if one { text } else { format!("({text})") }
+}
+
+/// What is written at an edge: its guard, and its acceptance sets if edges have some.
+pub fn edge_label(automaton: &Automaton, edge: &Edge) -> String {
+    let guard = named(automaton, &edge.guard);
+    if automaton.state_based || edge.marks == 0 {
+        return guard;
+    }
+    let sets: Vec<String> = marks(edge.marks).map(|set| set.to_string()).collect();
+    format!("{guard} {{{}}}", sets.join(", "))
 }
 
 /// Whether the state accepts every continuation.
@@ -164,10 +174,7 @@ pub fn dot(automaton: &Automaton, name: &str) -> String {
         let shape = if automaton.state_based && state.accepting { " [shape=doublecircle]" } else { "" };
         let _ = writeln!(out, "  {number}{shape};");
         for edge in &state.edges {
-            let marks: Vec<String> = marks(edge.marks).map(|set| set.to_string()).collect();
-            let marks = if automaton.state_based || edge.marks == 0 { String::new() } else { format!("\\n{{{}}}", marks.join(", ")) };
-            let label = escape(&named(automaton, &edge.guard));
-            let _ = writeln!(out, "  {number} -> {} [label=\"{label}{marks}\"];", edge.target);
+            let _ = writeln!(out, "  {number} -> {} [label=\"{}\"];", edge.target, escape(&edge_label(automaton, edge)));
         }
     }
     out.push_str("}\n");

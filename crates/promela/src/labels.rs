@@ -34,7 +34,7 @@ pub fn check(model: &Model, doubts: Option<&HashSet<Text>>, diagnostics: &mut Ve
         if !known.contains(&name.text) && doubts.is_none_or(|doubts| !doubts.contains(&name.text)) {
             let message = format!("`{}` has no label `{}`", owner.name.text, name.text);
             let hint = did_you_mean(&name.text, sorted(known));
-            diagnostics.push(Diagnostic::error(name.span, message).with_hint_opt(hint).with_label(owner.name.span, "this one"));
+            diagnostics.push(Diagnostic::error(name.span, message).with_hint_opt(hint).with_label(owner.name.span, "defined here"));
         }
     }
 }

@@ -41,7 +41,7 @@ pub use lint::{NAMES as LINTS, Warning};
 pub use preprocess::{Included, Loader, NoFiles};
 pub use token::Text;
 
-use bytecode::{AtomId, Program};
+use bytecode::{Addr, AtomId, Program};
 use graph::Graph;
 use model::Model;
 use source::{Diagnostic, FileId, SourceMap, Span};
@@ -73,6 +73,9 @@ pub fn analyse(
     if !expansions.is_empty() {
         map.add_expansions(expansions);
     }
+    // Where the preprocessor did not understand the text, the parser does not either.
+    let first_error = diagnostics.iter().filter(|d| d.is_error()).map(|d| (d.span.file, d.span.start)).min();
+    reading.diagnostics.retain(|d| first_error.is_none_or(|(file, at)| d.span.file == file && d.span.start < at));
     diagnostics.append(&mut reading.diagnostics);
     // Names are looked up even in a text with mistakes, but errors that another mistake may have
     // caused are not shown.
@@ -137,6 +140,9 @@ pub struct Compiled {
     pub program: Option<Program>,
     /// The atoms of the expressions that are requested by `ltl = { a, b }`, list by list.
     pub values: Vec<Vec<AtomId>>,
+    /// The numbers that SPIN gives to transitions: from each address on, until the next. Empty if
+    /// statements are C code.
+    pub numbers: Vec<(Addr, u32)>,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -145,11 +151,13 @@ pub struct Compiled {
 pub fn compile(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Compiled {
     let (analysed, mut diagnostics) = analyse(map, file, loader, defines);
     let Some(Analysed { model, graphs, automata }) = analysed else {
-        return Compiled { program: None, values: Vec::new(), diagnostics };
+        return Compiled { program: None, values: Vec::new(), numbers: Vec::new(), diagnostics };
     };
     let name = map.name(file).to_owned();
-    let (program, values) = codegen::generate(map, &name, &model, &graphs, &automata, &mut diagnostics).unzip();
-    Compiled { program, values: values.unwrap_or_default(), diagnostics }
+    match codegen::generate(map, &name, &model, &graphs, &automata, &mut diagnostics) {
+        Some(codegen::Generated { program, values, numbers }) => Compiled { program: Some(program), values, numbers, diagnostics },
+        None => Compiled { program: None, values: Vec::new(), numbers: Vec::new(), diagnostics },
+    }
 }
 
 /// Errors and warnings in the order of the text; each one once.

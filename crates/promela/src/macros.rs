@@ -287,7 +287,7 @@ impl<'f> Expander<'f> {
         let none = lists.len() == 1 && lists[0].is_empty() && parameters.is_empty();
         let too_many = parameters.is_empty() && !none;
         if too_many || (!none && lists.len() != parameters.len()) {
-            let message = format!("the macro {} takes {} argument(s), {} given", name.kind, parameters.len(), lists.len());
+            let message = format!("the macro {} takes {}, {} given", name.kind, source::counted(parameters.len(), "argument"), lists.len());
             errors.push(Diagnostic::error(name.span, message));
             lists.resize(parameters.len(), Vec::new());
         }

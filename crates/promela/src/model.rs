@@ -31,6 +31,8 @@ pub struct Model {
     pub uses_priorities: bool,
     /// Whether the model, its properties included, refers to the process that moved last.
     pub uses_last: bool,
+    /// Whether statements are C code. SPIN numbers such a statement as one, we make several of it.
+    pub uses_c: bool,
     /// Labels to which remote references refer: process type and name.
     pub remote_labels: Vec<(usize, Ident)>,
 }
@@ -161,6 +163,8 @@ pub struct AutomatonModel {
     pub kind: crate::ast::AutomatonKind,
     /// Its name.
     pub name: Ident,
+    /// How many process types come before it in the text.
+    pub after: usize,
     /// Its local variables, which SPIN warns about.
     pub locals: Vec<Leaf>,
     /// The body.

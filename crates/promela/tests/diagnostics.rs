@@ -77,7 +77,7 @@ fn declarations() {
     says("mtype = { a, a };\ninit { skip }", &["declared twice"]);
     says("byte _pid;\ninit { skip }", &["`_pid` is predefined"]);
     says("init { skip; chan q = [1] of { byte }; q!1 }", &["a channel must be created before the first statement"]);
-    says("chan q = [1] of { byte, bit };\ninit { q!1,1,1 }", &["error: a message of `q` has 2 field(s), 3 given", "declared here"]);
+    says("chan q = [1] of { byte, bit };\ninit { q!1,1,1 }", &["error: a message of `q` has 2 fields, 3 given", "declared here"]);
     says("chan q = [300] of { byte };\ninit { q!1 }", &["the limit is 255"]);
 }
 
@@ -91,7 +91,7 @@ fn statements() {
     says("byte x;\ninit { goto L; d_step { x = 1; L: x = 2 } }", &["a jump into a `d_step`"]);
     says("byte x;\ninit { d_step { x = 1; goto L }; L: skip }", &["a jump out of a `d_step`"]);
     says("proctype P() { skip }\ninit { d_step { run P() } }", &["`run` is not allowed in a `d_step`"]);
-    says("proctype P(byte a) { skip }\ninit { run P() }", &["takes 1 argument(s), 0 given"]);
+    says("proctype P(byte a) { skip }\ninit { run P() }", &["takes 1 argument, 0 given"]);
     says("proctype P() { skip }\ninit { run P() && true }", &["`run` cannot be part of a larger condition"]);
     says("init { _ == 1 }", &["`_` can be written but not read"]);
     says("init { do :: od }", &["at least one statement"]);

@@ -2,7 +2,10 @@
 //!
 //! The layers and the positions in them come from `rust-sugiyama` (Sugiyama, Tagawa, Toda, "Methods
 //! for visual understanding of hierarchical system structures", 1981). A label is laid out like a
-//! box: edges run through their labels, so no label hides another. Graphviz is not needed.
+//! box: edges run through their labels, so no label hides another. The graph is laid out twice. The
+//! first layout determines the layer of everything; in the second, an edge over several layers has
+//! a position in each of them, so it does not run through boxes. Graphviz is not
+//! needed.
 
 use crate::chart::markup::{LONG, escaped, line, shortened};
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
@@ -15,6 +18,11 @@ const EDGES_MAX: usize = 1_800;
 /// The number of boxes and edges from which on crossings are not reduced further, because that
 /// takes long.
 const CAREFUL_MAX: usize = 200;
+/// The most crossings of edges with layers for which positions are computed. If there are more,
+/// edges run straight.
+const PASSED_MAX: usize = 2_000;
+/// The size of the position of a crossing.
+const PASSED: (f64, f64) = (10.0, 6.0);
 
 const LETTER: f64 = 6.8;
 const LINE: f64 = 15.0;
@@ -138,8 +146,8 @@ impl Diagram {
         if self.boxes.len() > BOXES_MAX || self.edges.len() > EDGES_MAX {
             return Err(TooLarge { boxes: self.boxes.len(), edges: self.edges.len() });
         }
-        let (boxes, labels) = self.placed();
-        let items = boxes.iter().chain(labels.iter().flatten());
+        let Placed { boxes, labels, ways } = self.placed();
+        let items = boxes.iter().chain(labels.iter().flatten()).chain(ways.iter().flatten().flatten());
         let (mut width, mut height) = (text_width(&self.title) * 1.25 + 2.0 * MARGIN, TITLE + MARGIN);
         for item in items {
             width = width.max(item.x + item.width / 2.0 + MARGIN);
@@ -148,12 +156,15 @@ impl Diagram {
         let mut text = String::new();
         let _ = writeln!(text, "<text class=\"title\" x=\"{MARGIN}\" y=\"{:.0}\">{}</text>", MARGIN, escaped(&line(&self.title, 120)));
         // Labels cover the edges that run through them.
-        for ((source, target, _), label) in self.edges.iter().zip(&labels) {
+        for (((source, target, _), label), [before, behind]) in self.edges.iter().zip(&labels).zip(&ways) {
             let (from, to) = (boxes[*source], boxes[*target]);
             let path = match label {
                 Some(label) if source == target => round(from, *label),
-                Some(label) => format!("{}{}", curve(from, *label, false), curve(*label, to, true)),
-                None => curve(from, to, false),
+                label => {
+                    let stops = std::iter::once(&from).chain(before).chain(label).chain(behind).chain([&to]);
+                    let stops: Vec<Item> = stops.copied().collect();
+                    stops.windows(2).enumerate().map(|(index, pair)| curve(pair[0], pair[1], index > 0)).collect()
+                }
             };
             let _ = writeln!(text, "<path class=\"edge\" d=\"{path}\" marker-end=\"url(#tip)\"/>");
         }
@@ -176,66 +187,151 @@ impl Diagram {
         Ok(Drawing { text, width, height })
     }
 
-    /// The positions of the boxes, and of the labels of edges that have one.
-    fn placed(&self) -> (Vec<Item>, Vec<Option<Item>>) {
-        let mut sizes: Vec<(u32, (f64, f64))> = Vec::new();
-        let mut edges: Vec<(u32, u32)> = Vec::new();
-        for own in &self.boxes {
-            sizes.push((sizes.len() as u32, own.size()));
-        }
-        let mut numbers: Vec<Option<u32>> = Vec::new();
+    /// The positions of everything.
+    fn placed(&self) -> Placed {
+        let mut sizes: Vec<(f64, f64)> = self.boxes.iter().map(DiagramBox::size).collect();
+        let mut links: Vec<(usize, usize)> = Vec::new();
+        let mut labels: Vec<Option<usize>> = Vec::new();
         for (source, target, label) in &self.edges {
-            let (source, target) = (*source as u32, *target as u32);
-            let size = (text_width(&line(label, TEXT_MAX)) + 8.0, LINE + 4.0);
-            if source == target {
-                // The loop is drawn at the side; its label has a place in the next layer.
-                let number = sizes.len() as u32;
-                sizes.push((number, size));
-                edges.push((source, number));
-                numbers.push(Some(number));
-            } else if label.is_empty() {
-                edges.push((source, target));
-                numbers.push(None);
-            } else {
-                let number = sizes.len() as u32;
-                sizes.push((number, size));
-                edges.extend([(source, number), (number, target)]);
-                numbers.push(Some(number));
+            if source != target && label.is_empty() {
+                labels.push(None);
+                links.push((*source, *target));
+                continue;
+            }
+            let number = sizes.len();
+            sizes.push((text_width(&line(label, TEXT_MAX)) + 8.0, LINE + 4.0));
+            labels.push(Some(number));
+            links.push((*source, number));
+            // The loop is drawn at the side; its label has a place in the next layer.
+            if source != target {
+                links.push((number, *target));
             }
         }
-        let careful = sizes.len() <= CAREFUL_MAX;
-        let config = Config {
-            minimum_length: 1,
-            vertex_spacing: 22.0,
-            dummy_vertices: true,
-            dummy_size: 0.6,
-            // The ranking that minimises the length of edges does not terminate on some graphs.
-            ranking_type: RankingType::Up,
-            c_minimization: CrossingMinimization::Barycenter,
-            transpose: careful,
-        };
-        let mut items: Vec<Item> = sizes.iter().map(|&(_, (width, height))| Item { width, height, ..Item::default() }).collect();
-        let mut left = MARGIN;
-        for (places, ..) in from_vertices_and_edges(&sizes, &edges, &config) {
-            let part = || places.iter().map(|&(number, (x, y))| (number, x, y));
-            // Sources are at the top, in whichever direction the layout counts.
-            let down = part().find(|(number, ..)| *number == 0).is_none_or(|(_, _, y)| part().all(|(.., other)| other >= y - 0.5));
-            let up = part().find(|(number, ..)| *number == 0).is_some_and(|(_, _, y)| part().all(|(.., other)| other <= y + 0.5));
-            let sign = if up && !down { -1.0 } else { 1.0 };
-            let least_x = part().map(|(number, x, _)| x - items[number].width / 2.0).fold(f64::INFINITY, f64::min);
-            let least_y = part().map(|(number, _, y)| sign * y - items[number].height / 2.0).fold(f64::INFINITY, f64::min);
-            let mut right = left;
-            for (number, x, y) in part() {
-                let item = &mut items[number];
-                (item.x, item.y) = (x - least_x + left, sign * y - least_y + TITLE + MARGIN);
-                right = f64::max(right, item.x + item.width / 2.0);
-            }
-            left = right + 2.0 * MARGIN;
-        }
-        let labels = numbers.iter().map(|number| number.map(|number| items[number as usize])).collect();
-        items.truncate(self.boxes.len());
-        (items, labels)
+        let (count, first) = (sizes.len(), laid_out(&sizes, &without_cycles(sizes.len(), &links)));
+        let (links, ways) = through_layers(&first, &mut sizes, &links);
+        let items = if sizes.len() > count { laid_out(&sizes, &links) } else { first };
+        let mut way = ways.into_iter().map(|way| way.into_iter().map(|number| items[number]).collect::<Vec<Item>>());
+        let mut next = || way.next().unwrap_or_default();
+        let ways = self.edges.iter().zip(&labels).map(|((source, target, _), label)| {
+            let before = next();
+            [before, if label.is_some() && source != target { next() } else { Vec::new() }]
+        });
+        let ways = ways.collect();
+        let labels = labels.iter().map(|label| label.map(|number| items[number])).collect();
+        Placed { boxes: items[..self.boxes.len()].to_vec(), labels, ways }
     }
+}
+
+/// The positions of everything.
+struct Placed {
+    boxes: Vec<Item>,
+    /// The labels of edges that have one.
+    labels: Vec<Option<Item>>,
+    /// The positions at which each edge crosses layers, before its label and after it.
+    ways: Vec<[Vec<Item>; 2]>,
+}
+
+/// The links, of which those are reversed that close a cycle in a depth-first walk from the first
+/// box. So the picture is read from its beginning downwards.
+fn without_cycles(count: usize, links: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); count];
+    links.iter().enumerate().for_each(|(link, &(from, _))| leaving[from].push(link));
+    let (mut turned, mut state) = (links.to_vec(), vec![Visit::New; count]);
+    for start in 0..count {
+        let mut stack = if state[start] == Visit::New { vec![(start, 0)] } else { Vec::new() };
+        while let Some((at, next)) = stack.last_mut() {
+            state[*at] = Visit::Open;
+            let Some(&link) = leaving[*at].get(*next) else {
+                state[*at] = Visit::Done;
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            let (from, to) = links[link];
+            match state[to] {
+                Visit::New => stack.push((to, 0)),
+                Visit::Open => turned[link] = (to, from),
+                Visit::Done => {}
+            }
+        }
+    }
+    turned
+}
+
+/// What a depth-first walk has done with a vertex.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    New,
+    Open,
+    Done,
+}
+
+/// Links between neighbouring layers only, all of them downwards. Where a link crosses a layer,
+/// there is a new vertex; the second result has the new vertices of each link, from its source on.
+fn through_layers(items: &[Item], sizes: &mut Vec<(f64, f64)>, links: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<Vec<usize>>) {
+    // Vertices in one layer have the same middle. Connected parts have layers of their own.
+    let mut middles: Vec<i64> = items.iter().map(|item| item.y.round() as i64).collect();
+    middles.sort_unstable();
+    middles.dedup_by(|next, last| *next - *last <= 2);
+    let layer = |item: usize| middles.partition_point(|middle| *middle <= items[item].y.round() as i64 + 2);
+    let passed: usize = links.iter().map(|&(from, to)| layer(from).abs_diff(layer(to)).saturating_sub(1)).sum();
+    if passed == 0 || passed > PASSED_MAX {
+        return (links.to_vec(), vec![Vec::new(); links.len()]);
+    }
+    let (mut down, mut ways) = (Vec::new(), Vec::new());
+    for &(from, to) in links {
+        let up = layer(from) > layer(to);
+        let (mut at, end) = if up { (to, from) } else { (from, to) };
+        let mut way = Vec::new();
+        for _ in layer(at) + 1..layer(end) {
+            sizes.push(PASSED);
+            let number = sizes.len() - 1;
+            down.push((at, number));
+            way.push(number);
+            at = number;
+        }
+        down.push((at, end));
+        if up {
+            way.reverse();
+        }
+        ways.push(way);
+    }
+    (down, ways)
+}
+
+/// Positions for vertices of these sizes with links between them. The first one is at the top.
+fn laid_out(sizes: &[(f64, f64)], links: &[(usize, usize)]) -> Vec<Item> {
+    let numbered: Vec<(u32, (f64, f64))> = sizes.iter().enumerate().map(|(number, size)| (number as u32, *size)).collect();
+    let edges: Vec<(u32, u32)> = links.iter().map(|&(from, to)| (from as u32, to as u32)).collect();
+    let config = Config {
+        minimum_length: 1,
+        vertex_spacing: 22.0,
+        dummy_vertices: true,
+        dummy_size: 0.6,
+        // The ranking that minimises the length of edges does not terminate on some graphs.
+        ranking_type: RankingType::Up,
+        c_minimization: CrossingMinimization::Barycenter,
+        transpose: sizes.len() <= CAREFUL_MAX,
+    };
+    let mut items: Vec<Item> = sizes.iter().map(|&(width, height)| Item { width, height, ..Item::default() }).collect();
+    let mut left = MARGIN;
+    for (places, ..) in from_vertices_and_edges(&numbered, &edges, &config) {
+        let part = || places.iter().map(|&(number, (x, y))| (number, x, y));
+        // Sources are at the top, in whichever direction the layout counts.
+        let down = part().find(|(number, ..)| *number == 0).is_none_or(|(_, _, y)| part().all(|(.., other)| other >= y - 0.5));
+        let up = part().find(|(number, ..)| *number == 0).is_some_and(|(_, _, y)| part().all(|(.., other)| other <= y + 0.5));
+        let sign = if up && !down { -1.0 } else { 1.0 };
+        let least_x = part().map(|(number, x, _)| x - items[number].width / 2.0).fold(f64::INFINITY, f64::min);
+        let least_y = part().map(|(number, _, y)| sign * y - items[number].height / 2.0).fold(f64::INFINITY, f64::min);
+        let mut right = left;
+        for (number, x, y) in part() {
+            let item = &mut items[number];
+            (item.x, item.y) = (x - least_x + left, sign * y - least_y + TITLE + MARGIN);
+            right = f64::max(right, item.x + item.width / 2.0);
+        }
+        left = right + 2.0 * MARGIN;
+    }
+    items
 }
 
 impl DiagramBox {
@@ -319,9 +415,10 @@ mod tests {
         let edge = |a: usize, b: usize| (a, b, format!("{a} to {b}"));
         let edges = vec![edge(0, 1), edge(0, 2), edge(1, 3), edge(2, 3), edge(3, 4), edge(4, 0), edge(4, 4), edge(3, 5)];
         let diagram = Diagram { title: "t".to_owned(), boxes, edges };
-        let (boxes, labels) = diagram.placed();
+        let Placed { boxes, labels, ways } = diagram.placed();
         assert!(boxes[0].y < boxes[1].y && boxes[1].y < boxes[3].y && boxes[3].y < boxes[4].y);
-        let all: Vec<Item> = boxes.into_iter().chain(labels.into_iter().flatten()).collect();
+        assert!(ways.iter().flatten().any(|way| !way.is_empty()), "an edge passes a layer");
+        let all: Vec<Item> = boxes.into_iter().chain(labels.into_iter().flatten()).chain(ways.into_iter().flatten().flatten()).collect();
         for (index, one) in all.iter().enumerate() {
             for other in &all[index + 1..] {
                 let apart_x = (one.x - other.x).abs() * 2.0 + 0.5 >= one.width + other.width;

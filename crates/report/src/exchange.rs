@@ -1,5 +1,5 @@
 //! Answers in the formats of other tools: JUnit XML and SARIF for CI systems, ITF for other model
-//! checkers, and the summary that SPIN's verifiers print.
+//! checkers.
 
 use crate::chart::markup::escaped;
 use crate::json::{CheckJson, PropertyJson, StatementJson, StepJson};
@@ -139,39 +139,6 @@ fn value(text: &str) -> Value {
         Some(inside) => json!(inside.split([' ', ',']).filter(|part| !part.is_empty()).map(value).collect::<Vec<_>>()),
         None => json!(text),
     }
-}
-
-/// The summary that SPIN's verifiers print, for scripts that read it. Values that we do not have
-/// are left out.
-pub fn spin(answer: &CheckJson) -> String {
-    let mut out = String::new();
-    let errors = u32::from(answer.verdict == "violated");
-    if let Some(violation) = &answer.violation {
-        let depth = answer.trace.as_ref().map_or(0, Vec::len);
-        // SPIN names a deadlock by its kind, and an assertion with its expression.
-        let what = if violation.message.starts_with(&violation.kind) { &violation.message } else { &violation.kind };
-        let _ = writeln!(out, "pan:1: {what} (at depth {depth})");
-    }
-    if answer.verdict == "unknown" {
-        let _ = writeln!(out, "Warning: Search not completed");
-    }
-    let has = |kind: &str| if answer.properties.iter().any(|property| property.kind == kind) { '+' } else { '-' };
-    let numbers = &answer.numbers;
-    let _ = write!(
-        out,
-        "\n(Everypath)\n\nFull statespace search for:\n\tnever claim         \t{}\n\tassertion violations\t{}\n\tinvalid end states\t{}\n\n\
-         depth reached {}, errors: {errors}\n{:>9} states, stored\n{:>9} states, matched\n{:>9} transitions (= stored+matched)\n\npan: elapsed time \
-         {:.3} seconds\n",
-        if has("ltl") == '+' || has("never") == '+' { '+' } else { '-' },
-        has("assertions"),
-        has("end states"),
-        numbers.depth,
-        numbers.states,
-        (numbers.transitions + 1).saturating_sub(numbers.states),
-        numbers.transitions + 1,
-        numbers.seconds,
-    );
-    out
 }
 
 #[cfg(test)]

@@ -203,10 +203,10 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
         String::new()
     };
     let mut out = format!(
-        "{} states, {} transitions, depth {}\n{}, {} states/s\n{} memory: {} for states ({per_state:.1} bytes each{growing}), {} for the queue and \
+        "{}, {}, depth {}\n{}, {} states/s\n{} memory: {} for states ({per_state:.1} bytes each{growing}), {} for the queue and \
          traces\n",
-        text::count(statistics.states),
-        text::count(statistics.transitions),
+        text::counted(statistics.states, "state"),
+        text::counted(statistics.transitions, "transition"),
         text::count(statistics.depth),
         text::duration(statistics.elapsed),
         text::count(rate as u64),

@@ -5,7 +5,7 @@ use crate::look::{Detail, Look, wrapped};
 use crate::outcome::fault_text;
 use crate::text::count;
 use contract::Position;
-use replay::{Choice, Named, Narrator, Statement, Step, View};
+use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub struct Printer<'p> {
 const WIDTH: usize = 100;
 /// Names of processes and positions that are longer than this do not move the columns after them.
 const WHO_MAX: usize = 20;
-const PLACE_MAX: usize = 26;
+const PLACE_MAX: usize = 32;
 
 /// The columns of a list of statements: process, position, statement. They are as wide as the list
 /// needs.
@@ -263,6 +263,19 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
+/// If at least so many processes in a row say the same, only the first of them is shown.
+const ALIKE_MIN: usize = 5;
+
+/// Processes, each with those after it that need not be shown because they say the same.
+pub(crate) fn alike<'p, T>(processes: &'p [T], same: impl Fn(&T, &T) -> bool, look: &Look) -> Vec<(&'p T, &'p [T])> {
+    let runs = processes.chunk_by(same);
+    let fold = |run: &'p [T]| match run {
+        [first, others @ ..] if run.len() >= ALIKE_MIN && look.detail != Detail::Verbose => vec![(first, others)],
+        run => run.iter().map(|process| (process, &[][..])).collect(),
+    };
+    runs.flat_map(fold).collect()
+}
+
 /// The location of each process of a state, and the statements among which it chooses there or for
 /// which it waits.
 pub fn processes_text(narrator: &Narrator, state: &[u8], look: &Look) -> String {
@@ -272,7 +285,11 @@ pub fn processes_text(narrator: &Narrator, state: &[u8], look: &Look) -> String 
     let places = places.chain(view.processes.iter().filter_map(|process| process.position.as_ref()));
     let columns = Columns::of(view.processes.iter().map(|process| (process.name.as_str(), process.pid)), places);
     let mut out = String::new();
-    for process in &view.processes {
+    // Processes of one type that are at the same statement say the same.
+    let same = |a: &ProcessView, b: &ProcessView| {
+        (&a.name, a.may_end, &a.position) == (&b.name, b.may_end, &b.position) && options.get(a.pid) == options.get(b.pid)
+    };
+    for (process, others) in alike(&view.processes, same, look) {
         let who = format!("{}({})", process.name, process.pid);
         let end = if process.may_end { "  (may end here)" } else { "" };
         let mut line = |who: &str, at: Option<&Position>, statement: &str, end: &str| {
@@ -290,6 +307,9 @@ pub fn processes_text(narrator: &Narrator, state: &[u8], look: &Look) -> String 
                 others.iter().for_each(|other| option("  or", other, ""));
             }
             _ => line(&who, process.position.as_ref(), &process.statement, end),
+        }
+        if let [.., last] = others {
+            let _ = writeln!(out, "        … and {} more like it, to {}({})", count(others.len() as u64), last.name, last.pid);
         }
     }
     if view.processes.is_empty() {

@@ -15,6 +15,11 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// A number of things, as in `1 state` and `2,000 states`.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A number of bytes, with the largest unit that leaves a number above one.
 pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -49,6 +54,7 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000), "1,000");
         assert_eq!(count(12_345_678), "12,345,678");
+        assert_eq!([counted(0, "step"), counted(1, "step"), counted(2_000, "step")], ["0 steps", "1 step", "2,000 steps"]);
         assert_eq!(bytes(1_023), "1023 B");
         assert_eq!(bytes(1_536), "1.5 KiB");
         assert_eq!(bytes(3 << 29), "1.5 GiB");

@@ -2,7 +2,7 @@
 
 use crate::chart::markup::escaped;
 use crate::text;
-use contract::Progress;
+use contract::{Progress, Statistics};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -44,6 +44,17 @@ impl Timeline {
         }
     }
 
+    /// The numbers at the end of the search. A short search has no others.
+    pub fn end(&mut self, statistics: &Statistics) {
+        let Statistics { states, transitions, depth, elapsed, .. } = *statistics;
+        let bytes = statistics.store_bytes + statistics.search_bytes;
+        let last = Progress { states, transitions, depth, bytes, elapsed, ..Progress::default() };
+        // These may be the numbers of another search than the one that reported last.
+        if self.moments.last().is_none_or(|before| before.elapsed < elapsed && before.states <= states) {
+            self.moments.push(last);
+        }
+    }
+
     /// The reports of the last search: time begins at 0 with each.
     fn last(&self) -> &[Progress] {
         let begin = (1..self.moments.len()).rev().find(|&index| self.moments[index].elapsed < self.moments[index - 1].elapsed);
@@ -77,10 +88,10 @@ impl Timeline {
         let count = |value: f64| short(value);
         let bytes = |value: f64| text::bytes(value as u64);
         let charts = [
-            chart("states", &over(&|index| moments[index].states as f64), end, &count),
+            chart("states", &from_zero(over(&|index| moments[index].states as f64)), end, &count),
             chart("states a second", &over(&rate), end, &count),
             chart("memory", &over(&|index| moments[index].bytes as f64), end, &bytes),
-            chart("depth", &over(&|index| moments[index].depth as f64), end, &count),
+            chart("depth", &from_zero(over(&|index| moments[index].depth as f64)), end, &count),
         ];
         for (index, chart) in charts.iter().enumerate() {
             let (x, y) = ((index % 2) as f64 * WIDTH, (index / 2) as f64 * HEIGHT + 24.0);
@@ -102,6 +113,12 @@ const STYLE: &str = "\
 .timeline .under{fill:var(--under)}\
 .timeline .curve{fill:none;stroke:var(--curve);stroke-width:1.6}";
 
+/// The same from the beginning on, when there was nothing.
+fn from_zero(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    points.insert(0, (0.0, 0.0));
+    points
+}
+
 /// One chart.
 fn chart(name: &str, points: &[(f64, f64)], end: f64, unit: &dyn Fn(f64) -> String) -> String {
     let most = points.iter().map(|&(_, value)| value).fold(0.0, f64::max);
@@ -122,11 +139,12 @@ fn chart(name: &str, points: &[(f64, f64)], end: f64, unit: &dyn Fn(f64) -> Stri
             escaped(&unit(value)),
         );
     }
+    let begin = points.first().map_or(bottom, |&(_, value)| y(value));
     let line: String = points.iter().map(|&(time, value)| format!("L{:.1} {:.1}", x(time), y(value))).collect();
-    let begin = format!("M{LEFT} {:.1}", points.first().map_or(bottom, |&(_, value)| y(value)));
+    let (under, begin) = (format!("M{LEFT} {bottom:.1}L{LEFT} {begin:.1}"), format!("M{LEFT} {begin:.1}"));
     let _ = writeln!(
         out,
-        "<path class=\"under\" d=\"M{LEFT} {bottom:.1}{line}L{right} {bottom:.1}Z\"/><path class=\"curve\" d=\"{begin}{line}\"/><text x=\"{LEFT}\" \
+        "<path class=\"under\" d=\"{under}{line}L{right} {bottom:.1}Z\"/><path class=\"curve\" d=\"{begin}{line}\"/><text x=\"{LEFT}\" \
          y=\"{0:.0}\">0</text><text x=\"{right}\" y=\"{0:.0}\" text-anchor=\"end\">{1}</text>",
         HEIGHT - 8.0,
         escaped(&text::duration(Duration::try_from_secs_f64(end).unwrap_or_default())),

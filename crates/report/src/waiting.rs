@@ -1,7 +1,8 @@
 //! The waiting processes at the end of a trace, as text.
 
 use crate::look::{Look, wrapped};
-use crate::steps::{Columns, origin_text, printable};
+use crate::steps::{Columns, alike, origin_text, printable};
+use crate::text::count;
 use contract::Trace;
 use replay::{Narrator, Wait, Waiting, Why, cycle};
 use std::fmt::Write as _;
@@ -23,7 +24,8 @@ pub fn waiting_text(narrator: &Narrator, trace: &Trace, look: &Look) -> String {
         waiting.iter().flat_map(|process| &process.options).filter_map(|wait| wait.choice.position.as_ref()),
     );
     let mut out = String::new();
-    for process in &waiting {
+    let same = |a: &Waiting, b: &Waiting| (&a.process, a.may_end, &a.options) == (&b.process, b.may_end, &b.options);
+    for (process, others) in alike(&waiting, same, look) {
         let end = if process.may_end { "  (may end here)" } else { "" };
         let mut who = name(process.pid);
         for wait in &process.options {
@@ -37,6 +39,9 @@ pub fn waiting_text(narrator: &Narrator, trace: &Trace, look: &Look) -> String {
         }
         if process.options.is_empty() {
             let _ = writeln!(out, "      {who}{end}");
+        }
+        if let [.., last] = others {
+            let _ = writeln!(out, "        … and {} more like it, to {}({})", count(others.len() as u64), last.process, last.pid);
         }
     }
     let ring = cycle(&waiting);

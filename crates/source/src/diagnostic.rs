@@ -64,6 +64,12 @@ pub struct Diagnostic {
     pub fix: Option<Box<Fix>>,
 }
 
+/// A number of things, as in `1 field` and `2 fields`.
+pub fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
 impl Diagnostic {
     /// A message of the given severity.
     pub fn new(severity: Severity, span: Span, message: impl Into<String>) -> Self {
@@ -104,6 +110,12 @@ impl Diagnostic {
             self.hint = Some(format!("did you mean `{found}`?"));
             self.fix = Some(Box::new(Fix { span: self.span, text: found.to_owned() }));
         }
+        self
+    }
+
+    /// Adds the change that would mend it.
+    pub fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.fix = Some(Box::new(Fix { span, text: text.into() }));
         self
     }
 

@@ -6,6 +6,7 @@ use crate::args::{EngineArguments, OutputArguments, SavingArguments, SubjectArgu
 use crate::clearer::{Clearer, ClearerArguments};
 use crate::directed::DirectedArguments;
 use crate::failure::Failure;
+use crate::hints;
 use crate::input::{Model, Wanted};
 use crate::next;
 use crate::output::Output;
@@ -23,7 +24,7 @@ use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation, ViolationKind
 use languages::Expression;
 use replay::context_switches;
 use report::json::{self, CheckJson, CutJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson, SliceJson};
-use report::{CoverageJson, Measured, Told, check_text, coverage_text, spin, witness_text};
+use report::{CoverageJson, Measured, Told, Verifier, check_text, coverage_text, spin, witness_text};
 use schemars::Schema;
 use std::path::{Path, PathBuf};
 
@@ -111,6 +112,10 @@ pub struct Arguments {
     /// Write the trace of a violation to FILE; `everypath replay FILE` shows it again
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Write the path to a violation of a Promela model to FILE as SPIN's verifiers do;
+    /// `spin -t -p -k FILE MODEL` replays it
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub trail: Option<PathBuf>,
     #[command(flatten)]
     pub clearer: ClearerArguments,
     #[command(flatten)]
@@ -154,7 +159,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (_, true) => Por::Checked,
         _ => Por::On,
     };
-    let Arguments { slice, no_unused, no_merge, no_dead, .. } = *arguments;
+    let Arguments { slice, no_unused, no_merge, no_dead, format, .. } = *arguments;
+    // SPIN's verifiers always tell what was not reached.
+    let one = !arguments.team.is_several() && arguments.saving.resume.is_none();
+    let coverage = coverage || (format.is_some() && one && !slice);
     let passes = Passes { unused: !no_unused, slice, merge: !no_merge, dead: !no_dead };
     let base =
         Plan { property: Some(property), only, cycles, fairness: fair, non_progress, shortest, por, passes, coverage, ..Plan::check() };
@@ -171,12 +179,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let file = arguments.trace.as_deref().map(|path| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
     let others: Vec<PathBuf> = session.inputs(&arguments.saving).into_iter().chain(arguments.trace.as_deref()).map(PathBuf::from).collect();
-    let others: Vec<&Path> = others.iter().map(PathBuf::as_path).collect();
+    let mut others: Vec<&Path> = others.iter().map(PathBuf::as_path).collect();
+    let trail = arguments.trail.as_deref().map(|path| session.model.numbered().and_then(|_| Output::new(path, &others))).transpose()?;
+    others.extend(arguments.trail.as_deref());
     let reports = arguments.reports.open(&others)?;
     let (session, Ended { mut checked, advice }) = session.run(&arguments.saving, None)?;
     session.watch.reply(brief(&session.model, &session.plan, &checked, advice.clone(), arguments));
     let clearer = arguments.clearer.look(&session, &mut checked)?;
-    let timeline = session.timeline();
+    let mut timeline = session.timeline();
+    timeline.end(&checked.outcome.statistics);
     let Session { model, plan, .. } = session;
 
     let mut unwritten = None;
@@ -185,10 +196,15 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         (_, Some(shown)) => Some((&shown.trace, None)),
         _ => clearer.trace().map(|trace| (trace, None)),
     };
-    if let (Some(file), Some((trace, violation))) = (&file, told) {
+    if let (Some(file), Some((trace, violation))) = (&file, &told) {
         let folder = arguments.trace.as_deref().and_then(paths::way_here);
-        let witness = model.witness(trace.clone(), violation, folder);
+        let witness = model.witness((*trace).clone(), violation.clone(), folder);
         unwritten = file.write(witness.to_text()).err();
+    }
+    if let (Some(file), Some((trace, _))) = (&trail, told) {
+        let told = model.numbered()?.write(trace);
+        let told = told.map_err(|error| Failure::Call(format!("the trail was not written: {error}")));
+        unwritten = unwritten.or(told.and_then(|text| file.write(text)).err());
     }
     let measured = Measured { peak_memory_bytes: memory::peak() };
     let answer = (arguments.output.json || arguments.format.is_some() || arguments.reports.any())
@@ -198,7 +214,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         unwritten = unwritten.or(reports.write(&model, &checked.outcome.verdict, witness, answer, &timeline).err());
     }
     let text = if let (Some(Format::Spin), Some(answer)) = (arguments.format, &answer) {
-        spin(answer)
+        let state_bytes = model.narrator.initial().0.unwrap_or_default().len();
+        let trail = arguments.trail.as_deref().map(|path| path.display().to_string());
+        spin(answer, Verifier { version: env!("CARGO_PKG_VERSION"), state_bytes, trail: trail.as_deref() })
     } else if let (true, Some(answer)) = (arguments.output.json, &answer) {
         json::line(answer)
     } else {
@@ -209,6 +227,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let witness = shown.map(|shown| witness_text(&model.narrator, &shown.formula, &shown.trace, &shown.steps, look));
         let guided = checked.guided.as_ref().map(guided_text).unwrap_or_default();
         let coverage = checked.coverage.as_ref().map(|coverage| coverage_text(coverage, &look)).unwrap_or_default();
+        let hints = hints::hints(&model, &plan, &checked);
         let next = next::command(&checked.outcome.verdict, &model.name, arguments.trace.as_deref());
         let told = Told {
             steps: &checked.steps,
@@ -218,7 +237,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             properties: &checked.properties,
             remark: remark.as_deref(),
             advice: advice.as_deref(),
-            more: &(guided + &coverage + &witness.unwrap_or_default() + &clearer.text(&model.narrator, look)),
+            more: &(guided + &coverage + &witness.unwrap_or_default() + &clearer.text(&model.narrator, look) + &hints),
             next: next.as_deref(),
             look,
         };
@@ -414,7 +433,8 @@ fn slice_text(name: &str, shrunk: &Shrunk) -> String {
 
 /// The passes, as a line.
 fn passes_text(shrunk: &Shrunk) -> String {
-    let applied = shrunk.applied.iter().map(|Applied { pass, changes }| format!("{pass} ({changes})"));
+    let applied =
+        shrunk.applied.iter().filter(|applied| applied.changes > 0).map(|Applied { pass, changes }| format!("{pass} ({changes})"));
     let off = shrunk.off.iter().map(|why| format!("no steps merged, {why}"));
     let all = applied.chain(off).collect::<Vec<_>>().join(", ");
     if all.is_empty() { all } else { format!("passes: {all}\n") }

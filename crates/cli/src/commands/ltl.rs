@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::{Exit, input, say};
 use clap::Args;
 use logic::{Automaton, Facts, Formulas, Remarks};
-use report::json;
+use report::{BoxKind, Diagram, DiagramBox, diagrams_svg, json};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use source::{Diagnostic, SourceMap, Span};
@@ -168,9 +168,32 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         AutomatonFormat::Never => logic::write_never(automaton, &title),
         AutomatonFormat::Dot => logic::dot(automaton, &title),
-        AutomatonFormat::Svg => logic::svg(automaton, &title),
+        AutomatonFormat::Svg => picture(automaton, &title)?,
     });
     Ok(Exit::Fine)
+}
+
+/// The automaton as a picture. Edges with acceptance marks name their sets.
+fn picture(automaton: &Automaton, title: &str) -> Result<String, Failure> {
+    let of_state = |(number, state): (usize, &logic::State)| {
+        let accepting = automaton.state_based && state.accepting;
+        let (first, last) = (number == automaton.initial, accepting.then(|| "accepting".to_owned()));
+        let lines = std::iter::once(number.to_string()).chain(first.then(|| "begin".to_owned())).chain(last).collect();
+        let kind = match (accepting, first) {
+            (true, _) => BoxKind::Accepting,
+            (_, true) => BoxKind::Initial,
+            _ => BoxKind::Plain,
+        };
+        DiagramBox { lines, kind, story: String::new() }
+    };
+    let boxes = automaton.states.iter().enumerate().map(of_state).collect();
+    let edges = automaton
+        .states
+        .iter()
+        .enumerate()
+        .flat_map(|(source, state)| state.edges.iter().map(move |edge| (source, edge.target, logic::edge_label(automaton, edge))));
+    let diagram = Diagram { title: title.to_owned(), boxes, edges: edges.collect() };
+    diagrams_svg(&[diagram]).map_err(|why| Failure::Call(why.to_string()))
 }
 
 fn wrong(map: SourceMap, diagnostic: Diagnostic) -> Failure {

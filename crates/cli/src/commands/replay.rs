@@ -1,7 +1,7 @@
 //! `everypath replay`: replays a trace step by step with values, and draws it as a chart.
 
 use super::{Asks, schema_of};
-use crate::args::OutputArguments;
+use crate::args::{OutputArguments, define};
 use crate::failure::Failure;
 use crate::input::Model;
 use crate::output::Output;
@@ -21,8 +21,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The trace, or `-` for standard input
+    /// The trace, or `-` for standard input: one of ours, or a `.trail` that SPIN has written
     pub trace: PathBuf,
+    /// The model of a trail that SPIN has written [default: what its name tells]
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<PathBuf>,
+    /// Define a name for the preprocessor, with a trail that SPIN has written
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    pub defines: Vec<(String, String)>,
     /// Draw the trace to FILE as an SVG picture, with a lifeline for each process and a row for
     /// each step
     #[arg(long, value_name = "FILE")]
@@ -42,7 +48,8 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   everypath replay path.json
-  everypath replay path.json --svg path.svg";
+  everypath replay path.json --svg path.svg
+  everypath replay model.pml.trail";
 
 impl Asks for Arguments {
     fn schema() -> Option<Schema> {
@@ -83,8 +90,18 @@ fn needed(model: &Model, witness: &Witness, steps: &[Step]) -> Option<Essential>
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let path = &arguments.trace;
-    let mut witness = input::witness(path)?;
-    let model = input::traced(path, &mut witness)?;
+    let (witness, model) = match input::trail(path, arguments.model.as_deref(), &arguments.defines)? {
+        Some(read) => read,
+        None if !arguments.defines.is_empty() => {
+            let why = "the trace contains its program, so there is nothing to define";
+            return Err(Failure::Call(format!("{}: {why}", path.display())));
+        }
+        None => {
+            let mut witness = input::witness(path)?;
+            let model = input::traced(path, &mut witness)?;
+            (witness, model)
+        }
+    };
     let narrator = model.narrator.clone();
     let wrong = |error| Failure::Replay { path: path.clone(), error };
     let steps = narrator.replay_from(&witness.trace).map_err(wrong)?;

@@ -36,6 +36,10 @@ pub(super) struct Emitter<'a> {
     states: HashMap<(usize, u32), Mark>,
     labels: Vec<Label>,
     spans: Vec<bytecode::Span>,
+    /// SPIN's numbers of transitions: from each address on, until the next.
+    pub numbers: Vec<(Addr, u32)>,
+    /// The number of the first element of the process type whose code is made.
+    pub first_number: u32,
     formats: Vec<String>,
     format_ids: HashMap<String, FormatId>,
     pub diagnostics: Vec<Diagnostic>,
@@ -69,6 +73,8 @@ impl<'a> Emitter<'a> {
             states: HashMap::new(),
             labels: Vec::new(),
             spans: Vec::new(),
+            numbers: Vec::new(),
+            first_number: 0,
             formats: Vec::new(),
             format_ids: HashMap::new(),
             diagnostics: Vec::new(),
@@ -143,6 +149,15 @@ impl<'a> Emitter<'a> {
             self.add_span(addr, places.origin, text);
         }
         self.add_span(addr, places.map_or(span, |places| places.used), text);
+    }
+
+    /// What follows is this transition, by the number of its element.
+    pub fn number(&mut self, id: u32) {
+        let (addr, number) = (self.address(), self.first_number + id);
+        while self.numbers.last().is_some_and(|(last, _)| *last == addr) {
+            self.numbers.pop();
+        }
+        self.numbers.push((addr, number));
     }
 
     fn add_span(&mut self, addr: Addr, span: Span, text: String) {

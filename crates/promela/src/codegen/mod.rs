@@ -29,10 +29,21 @@ use crate::graph::Graph;
 use crate::limits::{MAX_CONTROL_STATES, MAX_NUMBERED};
 use crate::model::{Leaf, Model, Scalar};
 use bytecode::{
-    AtomId, ChannelType, ChannelTypeId, Locations, MessageField, Op, ProcessId, ProcessType, Program, Shown, StaticChannel, Type, Variable,
+    Addr, AtomId, ChannelType, ChannelTypeId, Locations, MessageField, Op, ProcessId, ProcessType, Program, Shown, StaticChannel, Type,
+    Variable,
 };
 use emitter::Emitter;
 use source::{Diagnostic, SourceMap, Span};
+
+/// What is made of a model.
+pub struct Generated {
+    pub program: Program,
+    /// The atoms of expressions whose values are asked for, list by list.
+    pub values: Vec<Vec<AtomId>>,
+    /// SPIN's numbers of transitions: from each address on, until the next. Empty if they are not
+    /// known, because statements are C code.
+    pub numbers: Vec<(Addr, u32)>,
+}
 
 /// The program of an analysed model. If the model does not fit the machine, an error is reported
 /// and the result is `None`.
@@ -43,7 +54,7 @@ pub fn generate(
     graphs: &[Graph],
     automata: &[Graph],
     diagnostics: &mut Vec<Diagnostic>,
-) -> Option<(Program, Vec<Vec<AtomId>>)> {
+) -> Option<Generated> {
     let before = diagnostics.len();
     check_limits(model, diagnostics);
     if diagnostics[before..].iter().any(Diagnostic::is_error) {
@@ -60,6 +71,7 @@ pub fn generate(
     let mut mention_last = model.uses_last;
     for (index, process) in model.processes.iter().enumerate() {
         let id = ProcessId(index as u8);
+        emitter.first_number = elements_before(model, graphs, automata, index);
         let start = emitter.address();
         let prologue = emitter.prologue(process, std::mem::take(&mut mention_last));
         let entry = emitter.process(index);
@@ -76,9 +88,17 @@ pub fn generate(
     }
     program.properties = emitter.properties(automata);
     let values = emitter.values();
+    let numbers = if model.uses_c { Vec::new() } else { std::mem::take(&mut emitter.numbers) };
     emitter.finish(&mut program, diagnostics);
     check_control_states(model, &program, diagnostics);
-    (!diagnostics[before..].iter().any(Diagnostic::is_error)).then_some((program, values))
+    (!diagnostics[before..].iter().any(Diagnostic::is_error)).then_some(Generated { program, values, numbers })
+}
+
+/// How many elements SPIN has made before those of a process type: of the process types and of the
+/// claims and traces before it. It reads formulas last.
+fn elements_before(model: &Model, graphs: &[Graph], automata: &[Graph], index: usize) -> u32 {
+    let claims = model.automata.iter().zip(automata).filter(|(automaton, _)| automaton.after <= index).map(|(_, graph)| graph);
+    graphs[..index].iter().chain(claims).map(|graph| graph.elements).sum()
 }
 
 /// Reports process types with more control states than the machine can number. The verifier would

@@ -128,6 +128,7 @@ impl Emitter<'_> {
 
     fn option(&mut self, graph: &Graph, transition: &Transition, inside: &mut Inside) {
         self.position(transition.span);
+        self.number(transition.id);
         match &transition.effect {
             Effect::Never => self.emit(Op::Nex {}),
             Effect::End => self.emit(Op::Step { mode: Mode::Terminate }),
@@ -219,6 +220,7 @@ impl Emitter<'_> {
         if let Some(&mark) = inside.marks.get(&(transition.id, node)) {
             self.place(mark);
         }
+        self.number(transition.id);
         match &body.nodes[node] {
             Inner::Exit => self.leave(transition),
             Inner::Basic(..) => self.inner_statement(graph, transition, body, node, inside),

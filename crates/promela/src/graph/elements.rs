@@ -401,9 +401,11 @@ impl Builder {
         if let Some(at) = options.iter().position(|&o| is_else(self, o)) {
             let moved = options.remove(at);
             if let Some(second) = options.iter().find(|&&o| is_else(self, o)) {
-                let first = self.sequences[*second].first.unwrap_or(0);
-                let span = self.elements[first].span;
-                self.diagnostics.push(Diagnostic::error(span, "a second `else` in one choice"));
+                let place = |option: Sq| self.elements[self.sequences[option].first.unwrap_or(0)].span;
+                let diagnostic = Diagnostic::error(place(*second), "a second `else` in one choice")
+                    .with_label(place(moved), "the first one")
+                    .with_hint("an `else` is taken where no other option can be, so one is enough");
+                self.diagnostics.push(diagnostic);
             }
             options.push(moved);
         }

@@ -128,8 +128,10 @@ impl Table<'_> {
     fn check_crossing(&mut self, from: El, to: El) {
         let inside = |table: &Self, e: El| table.status(e) & D_ATOM != 0;
         if inside(self, to) && !inside(self, from) {
-            let span = self.builder.elements[from].span;
-            let diagnostic = Diagnostic::error(span, "a jump into a `d_step`");
+            let (span, inside) = (self.builder.elements[from].span, self.builder.elements[to].span);
+            let diagnostic = Diagnostic::error(span, "a jump into a `d_step`")
+                .with_label(inside, "this is inside")
+                .with_hint("a `d_step` is one step and is entered at its beginning; an `atomic` can be entered anywhere");
             self.builder.report(diagnostic);
         }
     }
@@ -619,12 +621,15 @@ impl Table<'_> {
             labels.push((name.to_owned(), number));
         }
         let actions = std::mem::take(&mut self.builder.actions);
-        Graph { start, states, actions, labels }
+        let elements = self.builder.elements.len() as u32;
+        Graph { start, states, actions, labels, elements }
     }
 
     fn check_else(&mut self, transitions: &[Transition]) {
         let mut elses = transitions.iter().filter(|t| t.effect == Effect::Else);
-        if let (Some(first), Some(second)) = (elses.next(), elses.next()) {
+        if let (Some(first), Some(second)) = (elses.next(), elses.next())
+            && !self.builder.diagnostics.iter().any(|known| known.span == first.span || known.span == second.span)
+        {
             let diagnostic = Diagnostic::error(second.span, "one choice has two `else`")
                 .with_label(first.span, "the other one")
                 .with_hint("a choice that begins with a choice is one choice, with room for one `else`");

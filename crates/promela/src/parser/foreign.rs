@@ -77,6 +77,7 @@ fn hint_for_signs(before: Op, found: Op) -> Option<String> {
         (Op::Assign, Op::Gt) => "`>=` compares, `->` separates a condition from what follows it".to_owned(),
         (Op::Assign, Op::Lt) => "`<=` compares".to_owned(),
         (Op::Colon, Op::Assign) => "`=` assigns".to_owned(),
+        (Op::Assign, Op::Plus) => "a number has no sign `+`; write `x = x + …` to add".to_owned(),
         (Op::Star, Op::Star) => "there is no operator for powers".to_owned(),
         _ => return None,
     })

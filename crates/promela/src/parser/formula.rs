@@ -8,7 +8,7 @@ use super::{Parsed, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Formula, Ident, Ltl, Unary};
 use crate::limits::MAX_OPERATORS;
 use crate::token::{Op, Tok};
-use source::Span;
+use source::{Diagnostic, Span};
 
 /// An operator between two operands.
 #[derive(Clone, Copy)]
@@ -168,9 +168,14 @@ impl Parser {
                 }
             }
             Tok::Op(Op::LParen) => {
-                self.advance();
+                let open = self.advance();
                 let inner = self.formula(0)?;
-                self.expect_op(Op::RParen, "after the formula")?;
+                if !self.is_op(Op::RParen) {
+                    let message = format!("expected `)` after the formula, found {}", self.peek());
+                    let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`");
+                    return Err(self.report(diagnostic));
+                }
+                self.advance();
                 Ok(inner)
             }
             _ => Ok(Formula::Atom(self.primary()?)),

@@ -8,7 +8,7 @@ use super::{Parsed, Parser, Reported};
 use crate::ast::{Reference, Stmt};
 use crate::limits::{MAX_EXPANDED, MAX_INLINE_DEPTH, MAX_PARAMETERS};
 use crate::token::{Key, Op, Text, Tok, Token};
-use source::{Diagnostic, Span};
+use source::{Diagnostic, Span, counted};
 use std::rc::Rc;
 
 /// An inline as defined.
@@ -107,12 +107,15 @@ impl Parser {
         let call = name.span.to(self.last_span());
         if arguments.len() != definition.parameters.len() {
             let message =
-                format!("the inline `{}` takes {} argument(s), {} given", name.text, definition.parameters.len(), arguments.len());
+                format!("the inline `{}` takes {}, {} given", name.text, counted(definition.parameters.len(), "argument"), arguments.len());
             let diagnostic = Diagnostic::error(call, message).with_label(definition.span, "defined here");
             return Err(self.report(diagnostic));
         }
         if self.inlines.iter().any(|c| c.name == name.text) {
-            return Err(self.error(call, format!("the inline `{}` calls itself", name.text)));
+            let diagnostic = Diagnostic::error(call, format!("the inline `{}` calls itself", name.text))
+                .with_note("an inline is text: it is copied to each place where it is called")
+                .with_hint("write a loop, `do … od`, or a `proctype`, which can start itself by `run`");
+            return Err(self.report(diagnostic));
         }
         if self.inlines.len() >= MAX_INLINE_DEPTH {
             let message = format!("inlines call each other more than {MAX_INLINE_DEPTH} levels deep");

@@ -232,6 +232,10 @@ impl Parser {
             _ => None,
         };
         let diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
+        // A word on the same line was meant as the name.
+        if matches!(self.peek(), Tok::Key(_)) && self.tokens.get(self.at).is_some_and(|token| !token.newline) {
+            self.advance();
+        }
         Err(self.report(diagnostic))
     }
 
@@ -414,7 +418,9 @@ impl Parser {
             let hint = foreign::hint_for_word(name).map(str::to_owned);
             let hint = hint.or_else(|| did_you_mean(name, words.into_iter().chain(types)));
             diagnostic.message = format!("`{name}` does not begin a declaration");
-            diagnostic = diagnostic.with_hint_opt(hint);
+            let declares = matches!(self.peek_at(1), Tok::Name(_));
+            let defined = || format!("a type of your own is defined before it is used: `typedef {name} {{ byte a; byte b }}`");
+            diagnostic = diagnostic.with_hint_opt(hint.or_else(|| declares.then(defined)));
         } else if matches!(found, Tok::Op(Op::RBrace)) {
             diagnostic = diagnostic.with_hint("there is one `}` too many before this place");
         }
@@ -528,7 +534,14 @@ impl Parser {
             return Ok(self.advance());
         }
         let message = format!("expected `}}`, found {}", self.peek());
-        let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `{`");
+        // A text that is not closed has swallowed the brace, which was reported.
+        if matches!(self.peek(), Tok::End)
+            && self.tokens.iter().any(|token| matches!(&token.kind, Tok::Bad(reason) if reason.contains("closed")))
+        {
+            return Err(Reported);
+        }
+        let fix = self.last_span().after();
+        let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `{`").with_fix(fix, " }");
         Err(self.report(diagnostic))
     }
 

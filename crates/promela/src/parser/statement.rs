@@ -44,7 +44,13 @@ impl Parser {
     }
 
     fn at_end_of_sequence(&self) -> bool {
-        matches!(self.peek(), Tok::End | Tok::Op(Op::RBrace | Op::Sep) | Tok::Key(Key::Od | Key::Fi))
+        matches!(self.peek(), Tok::End | Tok::Op(Op::RBrace | Op::Sep) | Tok::Key(Key::Od | Key::Fi)) || self.at_word_of_unit()
+    }
+
+    /// Whether this word begins what can only stand outside a process. In a process, something
+    /// before it is not closed.
+    fn at_word_of_unit(&self) -> bool {
+        matches!(self.peek(), Tok::Key(Key::Active | Key::Proctype | Key::DProctype | Key::Init | Key::Never | Key::Inline | Key::Ltl))
     }
 
     /// After a step there is a separator or the end; after `}` and `else` nothing is needed.
@@ -59,7 +65,7 @@ impl Parser {
             return;
         }
         let mut message = format!("expected `;` or `->` before {}", self.peek());
-        let mut hint = None;
+        let (mut hint, mut missing) = (None, self.could_begin_step());
         match self.peek() {
             Tok::Op(Op::Assign) => {
                 message = "only a variable can be assigned to".to_owned();
@@ -70,7 +76,11 @@ impl Parser {
             _ => {}
         }
         let hint = hint.or_else(|| self.hint_after_statement());
-        let diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
+        missing &= hint.is_none() && self.inlines.is_empty();
+        let mut diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
+        if missing {
+            diagnostic = diagnostic.with_hint("put `;` between two statements").with_fix(self.last_span().after(), ";");
+        }
         self.report(diagnostic);
         let from = self.at;
         if !self.could_begin_step() || self.at_foreign_word() {
@@ -92,6 +102,7 @@ impl Parser {
         loop {
             match self.peek() {
                 Tok::End => return,
+                _ if self.at_word_of_unit() => return,
                 Tok::Op(Op::LBrace) | Tok::Key(Key::If | Key::Do) => nesting += 1,
                 Tok::Op(Op::RBrace) | Tok::Key(Key::Fi | Key::Od) if nesting > 0 => nesting -= 1,
                 Tok::Op(Op::RBrace | Op::Sep | Op::Semi | Op::Arrow) | Tok::Key(Key::Fi | Key::Od) | Tok::ImpliedSemi if nesting == 0 => {
@@ -258,8 +269,10 @@ impl Parser {
         let is_process = self.names.proctypes.contains(name);
         if *self.peek_at(1) == Tok::Op(Op::Colon) && !is_process {
             if *self.peek_at(2) == Tok::Op(Op::Assign) {
-                let place = self.tokens.get(self.at + 1).map_or(self.end, |t| t.span);
-                return Err(self.report(Diagnostic::error(place, "there is no `:=` in Promela").with_hint("`=` assigns")));
+                let place = |ahead: usize| self.tokens.get(self.at + ahead).map_or(self.end, |t| t.span);
+                let place = place(1).to(place(2));
+                let diagnostic = Diagnostic::error(place, "there is no `:=` in Promela").with_hint("`=` assigns").with_fix(place, "=");
+                return Err(self.report(diagnostic));
             }
             return self.labelled();
         }
@@ -410,7 +423,10 @@ impl Parser {
         let other = if close == Key::Od { Key::Fi } else { Key::Od };
         let confused = self.is_key(other);
         if confused {
-            diagnostic = diagnostic.with_hint("`do` is closed by `od`, `if` by `fi`");
+            diagnostic = diagnostic.with_hint("`do` is closed by `od`, `if` by `fi`").with_fix(self.span(), close.text());
+        } else if self.at_end_of_sequence() {
+            let hint = format!("write `{}` behind the last option", close.text());
+            diagnostic = diagnostic.with_hint(hint).with_fix(self.last_span().after(), format!(" {}", close.text()));
         }
         let reported = self.report(diagnostic);
         if confused {
@@ -425,8 +441,12 @@ impl Parser {
         self.advance();
         self.expect_op(Op::LParen, "after `printf`")?;
         let Tok::Str(format) = self.peek().clone() else {
-            let message = format!("expected a string after `printf(`, found {}", self.peek());
-            return Err(self.error(self.span(), message));
+            let diagnostic = match self.peek() {
+                Tok::Bad(reason) => Diagnostic::error(self.span(), format!("this is {reason}")).with_hint("put `\"` at its end"),
+                found => Diagnostic::error(self.span(), format!("expected a string after `printf(`, found {found}"))
+                    .with_hint("write `printf(\"x is %d\\n\", x)`"),
+            };
+            return Err(self.report(diagnostic));
         };
         self.advance();
         let arguments = if self.eat_op(Op::Comma) { self.expressions()? } else { Vec::new() };

@@ -164,7 +164,12 @@ impl Resolver<'_> {
                     return Target::Priority;
                 }
                 name @ ("_pid" | "_nr_pr" | "_last") => {
-                    self.error(reference.span, format!("`{name}` cannot be changed"));
+                    let what = match name {
+                        "_pid" => "it is the number of the process, from when it was started",
+                        "_nr_pr" => "it is the number of processes",
+                        _ => "it is the number of the process that moved last",
+                    };
+                    self.report(Diagnostic::error(reference.span, format!("`{name}` cannot be changed")).with_note(what));
                     return Target::Nowhere;
                 }
                 name if self.mtypes.contains_key(name) => {
@@ -192,7 +197,7 @@ impl Resolver<'_> {
         let wanted = self.headers[process].parameters;
         if values.len() != wanted {
             let header = &self.headers[process];
-            let message = format!("`{}` takes {wanted} argument(s), {} given", header.name, values.len());
+            let message = format!("`{}` takes {}, {} given", header.name, source::counted(wanted, "argument"), values.len());
             let diagnostic = Diagnostic::error(span, message).with_label(header.span, "defined here");
             self.report(diagnostic);
             return Ex::Const(0);

@@ -187,9 +187,11 @@ impl Resolver<'_> {
                 self.process(proctype);
             }
         }
+        let mut processes = 0;
         for unit in &tree.units {
             match unit {
-                Unit::Automaton(automaton) => self.automaton(automaton),
+                Unit::Proctype(_) => processes += 1,
+                Unit::Automaton(automaton) => self.automaton(automaton, processes),
                 Unit::Ltl(ltl) => {
                     let mut nodes = Vec::new();
                     self.formula(&ltl.formula, &mut nodes);
@@ -225,7 +227,7 @@ impl Resolver<'_> {
         for name in names {
             if let Some(first) = seen.insert(name.text.clone(), name.span) {
                 let message = format!("another property is called `{}`", name.text);
-                self.report(Diagnostic::error(name.span, message).with_label(first, "this one"));
+                self.report(Diagnostic::error(name.span, message).with_label(first, "the other one"));
             }
         }
     }
@@ -240,7 +242,14 @@ impl Resolver<'_> {
         for name in set.names.iter().rev() {
             if self.mtypes.contains_key(&name.text) {
                 let message = format!("the message name `{}` is declared twice", name.text);
-                self.error(name.span, message);
+                // In one declaration, the later one is known first.
+                let last = set.names.iter().rfind(|other| other.text == name.text).unwrap_or(name);
+                let mut diagnostic = Diagnostic::error(last.span, message)
+                    .with_note("all names of messages share one list, whatever `mtype` they belong to");
+                if last.span != name.span {
+                    diagnostic = diagnostic.with_label(name.span, "the first declaration");
+                }
+                self.report(diagnostic);
                 continue;
             }
             let names = &mut self.model.mtypes[index as usize].names;
@@ -428,7 +437,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn automaton(&mut self, automaton: &ast::Automaton) {
+    fn automaton(&mut self, automaton: &ast::Automaton, after: usize) {
         self.open_process();
         self.in_trace = automaton.kind != ast::AutomatonKind::Never;
         let body = self.block(&automaton.body);
@@ -437,6 +446,7 @@ impl Resolver<'_> {
         self.model.automata.push(AutomatonModel {
             kind: automaton.kind,
             name: automaton.name.clone(),
+            after,
             locals: current.locals,
             body,
             end: automaton.end,
@@ -447,7 +457,10 @@ impl Resolver<'_> {
         let found = self.headers.iter().position(|h| h.name == name.text);
         if found.is_none() && !self.is_full() {
             let diagnostic = Diagnostic::error(name.span, format!("there is no process type `{}`", name.text));
-            let diagnostic = diagnostic.with_nearest(&name.text, self.headers.iter().map(|h| &*h.name));
+            let mut diagnostic = diagnostic.with_nearest(&name.text, self.headers.iter().map(|h| &*h.name));
+            if diagnostic.hint.is_none() {
+                diagnostic = diagnostic.with_hint(format!("a process type is defined by `proctype {}() {{ … }}`", name.text));
+            }
             self.report_unknown(&name.text, diagnostic);
         }
         found

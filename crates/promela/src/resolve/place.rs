@@ -4,10 +4,13 @@ use super::types::{Symbol, Ty};
 use super::{PREDEFINED, Resolver};
 use crate::ast::{ExprKind, Ident, Part, Reference};
 use crate::model::{Ex, Place, Scalar, Scope};
-use source::{Diagnostic, Span};
+use source::{Diagnostic, Span, counted};
 
 /// The most fields of a message.
 pub(super) const MAX_FIELDS: usize = 32;
+
+/// How many fields of a type are named where one is missing.
+const SHOWN_FIELDS: usize = 8;
 
 /// The meaning of a reference.
 #[derive(Debug)]
@@ -51,6 +54,15 @@ impl Resolver<'_> {
             Some(hint) => diagnostic.with_hint(hint),
             None => diagnostic.with_nearest(&name.text, names.into_iter().chain(words)),
         };
+        if diagnostic.hint.is_none() && gone.is_none() {
+            let is_constant = name.text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+            let hint = if is_constant {
+                format!("define it by `#define {0} 3`, or by `-D {0}=3` on the command line", name.text)
+            } else {
+                format!("declare it before it is used, as in `byte {}`", name.text)
+            };
+            diagnostic = diagnostic.with_hint(hint);
+        }
         if let Some(span) = gone {
             diagnostic = diagnostic.with_label(span, "this one is not visible here");
         }
@@ -100,7 +112,10 @@ impl Resolver<'_> {
                 let user = &self.types[index];
                 let message = format!("the type `{}` has no field `{}`", user.name, next.name.text);
                 let diagnostic = Diagnostic::error(next.name.span, message);
-                let diagnostic = diagnostic.with_nearest(&next.name.text, user.fields.iter().map(|f| &*f.name));
+                let mut diagnostic = diagnostic.with_nearest(&next.name.text, user.fields.iter().map(|f| &*f.name));
+                let fields: Vec<String> = user.fields.iter().take(SHOWN_FIELDS).map(|field| format!("`{}`", field.name)).collect();
+                let more = if user.fields.len() > SHOWN_FIELDS { ", …" } else { "" };
+                diagnostic = diagnostic.with_label(user.span, "defined here").with_note(format!("it has {}{more}", fields.join(", ")));
                 self.report(diagnostic);
                 return None;
             };
@@ -121,7 +136,8 @@ impl Resolver<'_> {
                 if let Ex::Const(n) = value
                     && (n < 0 || n as u32 >= length)
                 {
-                    let message = format!("the index {n} is outside `{}`, which has {length} element(s)", part.name.text);
+                    let message =
+                        format!("the index {n} is outside `{}`, which has {}", part.name.text, counted(length as usize, "element"));
                     let hint =
                         format!("elements are counted from 0, so the last one is `{}[{}]`", part.name.text, length.saturating_sub(1));
                     self.report(Diagnostic::error(index.span, message).with_hint(hint));
@@ -144,7 +160,12 @@ impl Resolver<'_> {
 
     fn missing_index(&mut self, part: &Part) {
         let message = format!("the array `{}` needs an index here", part.name.text);
-        self.error(part.name.span, message);
+        let mut diagnostic = Diagnostic::error(part.name.span, message);
+        if let Some(symbol) = self.symbol(&part.name.text) {
+            diagnostic = diagnostic.with_label(symbol.span, "declared here");
+        }
+        let hint = format!("`{0}[0]` is its first element; `for (i in {0}) {{ … }}` goes through all", part.name.text);
+        self.report(diagnostic.with_hint(hint));
     }
 
     /// A reference that must be a scalar.
@@ -157,8 +178,17 @@ impl Resolver<'_> {
                 }
                 None
             }
-            Found::Whole { .. } => {
-                self.report(Diagnostic::error(reference.span, "a whole structure cannot be used here").with_hint("name one of its fields"));
+            Found::Whole { ty, .. } => {
+                let field = match ty {
+                    Ty::User(index) => self.types[index].fields.first().map(|field| field.name.clone()),
+                    Ty::Scalar(_) => None,
+                };
+                let name = reference.parts.last().map(|part| part.name.text.clone());
+                let hint = match (name, field) {
+                    (Some(name), Some(field)) => format!("name one of its fields, as in `{name}.{field}`"),
+                    _ => "name one of its fields".to_owned(),
+                };
+                self.report(Diagnostic::error(reference.span, "a whole structure cannot be used here").with_hint(hint));
                 None
             }
         }

@@ -6,7 +6,7 @@ use super::types::Ty;
 use crate::ast::{self, Binary, Expr, Initial, Range, Reference, Step, Stmt, StmtKind, Visibility};
 use crate::limits::MAX_CLAIMS;
 use crate::model::{Action, Ex, Field, Node, Place, Scalar, Scope, ScopePath, Seq, Stm, Target, Values};
-use source::{Diagnostic, Span};
+use source::{Diagnostic, Span, counted};
 use std::collections::HashMap;
 
 impl Resolver<'_> {
@@ -226,7 +226,10 @@ impl Resolver<'_> {
             StmtKind::Goto(label) => Node::Goto(label.clone(), self.path()),
             StmtKind::Break => {
                 if self.current.as_ref().is_some_and(|c| c.loops == 0) {
-                    self.error(span, "`break` outside a loop");
+                    self.report(
+                        Diagnostic::error(span, "`break` outside a loop")
+                            .with_hint("it leaves a `do … od` or a `for`; `goto` leads elsewhere"),
+                    );
                 }
                 Node::Break
             }
@@ -251,7 +254,10 @@ impl Resolver<'_> {
                 let path = self.path();
                 Node::Label(label.clone(), path, Box::new(self.statement(stmt)))
             }
-            StmtKind::Embedded(fragment, condition) => self.c_statement(fragment, condition.as_ref(), span),
+            StmtKind::Embedded(fragment, condition) => {
+                self.model.uses_c = true;
+                self.c_statement(fragment, condition.as_ref(), span)
+            }
             StmtKind::EmbeddedDeclarations(fragment) => {
                 let hint = "declare variables of C outside processes, or inside a `c_code`";
                 self.report(Diagnostic::error(fragment.span, "`c_decl` inside a process").with_hint(hint));
@@ -325,7 +331,7 @@ impl Resolver<'_> {
         if given < wanted && few_are_enough {
             return;
         }
-        let message = format!("a message of `{}` has {wanted} field(s), {given} given", part.name.text);
+        let message = format!("a message of `{}` has {}, {given} given", part.name.text, counted(wanted, "field"));
         let diagnostic = if how == Fields::Sent && given > wanted {
             Diagnostic::error(span, message)
         } else {

@@ -199,7 +199,9 @@ impl Resolver<'_> {
         match self.constant(length) {
             Some(n) if n >= 1 && (n as usize) <= MAX_ARRAY => Some(n as u32),
             Some(n) if n < 1 => {
-                self.error(length.span, format!("an array cannot have {n} elements"));
+                self.report(
+                    Diagnostic::error(length.span, format!("an array cannot have {n} elements")).with_hint("one element is the least"),
+                );
                 Some(1)
             }
             Some(n) => {

@@ -306,7 +306,8 @@ impl Resolver<'_> {
             } else {
                 format!("a channel cannot hold {slots} messages")
             };
-            self.error(capacity.span, message);
+            let hint = "a channel of 0 messages hands over directly: sender and receiver move together";
+            self.report(Diagnostic::error(capacity.span, message).with_hint_opt((slots < 0).then(|| hint.to_owned())));
             return None;
         }
         let mut scalars = Vec::new();

@@ -25,6 +25,8 @@ const BOX: i64 = 36;
 const ROW_MIN: i64 = 48;
 const LINE: i64 = 14;
 const TITLE: i64 = 34;
+/// After so many rows the names of the processes are told again, for readers who have scrolled.
+const NAMES_EVERY: usize = 20;
 
 const STYLE: &str = "
 text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1f2933;text-anchor:middle}
@@ -40,6 +42,8 @@ text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#
 .cut{stroke:#9aa5b1;stroke-width:1.5;fill:none}
 .head{fill:#334e68;stroke:#243b53}
 .name{font-size:12px;font-weight:bold;fill:#fff}
+.again-name{font-size:11px;font-weight:bold;fill:#486581}
+.paper{fill:#fff}
 .step{fill:#f0f6fc;stroke:#627d98;stroke-width:1.2}
 .end{fill:#fff;stroke:#9aa5b1;stroke-width:1.2;stroke-dasharray:4 3}
 .bad{fill:#ffeeee;stroke:#cf1124;stroke-width:1.8}
@@ -51,6 +55,29 @@ text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#
 .birth{stroke:#334e68;stroke-width:1.3;stroke-dasharray:3 3;fill:none}
 .loop{stroke:#6b21a8;stroke-width:1.5;stroke-dasharray:8 4}
 .again{font-size:12px;fill:#6b21a8;text-anchor:start}
+@media(prefers-color-scheme:dark){
+.paper{fill:#12181f}
+text{fill:#e4e7eb}
+.step{fill:#1f2f40;stroke:#829ab1}
+.end{fill:#12181f}
+.bad,.stuck,.banner{fill:#3a1620}
+.verdict{fill:#ff9b9b}
+.value{fill:#9fc5e8}
+.printed{fill:#f7d070}
+.where,.number,.note{fill:#9aa5b1}
+.rule{stroke:#323f4b}
+.message{stroke:#62b0e8}
+.meet{stroke:#7fe0b5}
+.birth{stroke:#9aa5b1}
+.loop{stroke:#c79bf2}
+.again{fill:#c79bf2}
+#to-message path{fill:#62b0e8}
+#to-meet path{fill:#7fe0b5}
+#to-birth path{fill:#9aa5b1}
+.head{fill:#486581;stroke:#627d98}
+.again-name{fill:#9fc5e8}
+.life,.cut{stroke:#616e7c}
+}
 ";
 
 /// The picture as a document of its own, or as part of a page.
@@ -134,6 +161,8 @@ struct ChartLayout {
     /// The middle of each step's row. A hidden step is at the gap, which has the number of the
     /// first hidden step.
     middles: BTreeMap<usize, i64>,
+    /// The middles of rows with the names of the processes.
+    names: Vec<i64>,
     /// The middle of the row of the end.
     end: i64,
     /// The top of the banner.
@@ -179,7 +208,12 @@ impl ChartLayout {
         let mut middles = BTreeMap::from([(0, y + HEAD / 2)]);
         y += HEAD + 10;
         let mut tops = Vec::with_capacity(chart.rows.len());
-        for row in &chart.rows {
+        let mut names = Vec::new();
+        for (index, row) in chart.rows.iter().enumerate() {
+            if index > 0 && index % NAMES_EVERY == 0 {
+                names.push(y + HEAD / 2);
+                y += HEAD;
+            }
             tops.push(y);
             let height = match row {
                 Row::Step(step) => row_height(step),
@@ -196,7 +230,7 @@ impl ChartLayout {
         let end = y + 10 + ROW_MIN / 2;
         let banner = y + 10 + ROW_MIN + 6;
         let height = if chart.violation.is_some() { banner + 30 + MARGIN } else { banner + MARGIN };
-        ChartLayout { lanes, halves, values: x, width, height, tops, middles, end, banner }
+        ChartLayout { lanes, halves, values: x, width, height, tops, middles, names, end, banner }
     }
 
     /// The middle of a step's row.
@@ -242,7 +276,7 @@ impl Drawing<'_> {
             );
         }
         draw!(self, "</defs>");
-        draw!(self, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>");
+        draw!(self, "<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>");
         let title = escaped(&line(&self.chart.title(), 2 * VALUE_MAX));
         draw!(self, "<text class=\"title\" x=\"{MARGIN}\" y=\"{}\">{title}</text>", MARGIN + 14);
         // Later elements cover earlier ones: lines come first, boxes last.
@@ -250,6 +284,7 @@ impl Drawing<'_> {
         self.lifelines();
         self.messages();
         self.heads();
+        self.names();
         self.rows();
         self.ends();
         self.verdict();
@@ -328,6 +363,23 @@ impl Drawing<'_> {
         }
     }
 
+    /// The processes that exist, by their names, between rows.
+    fn names(&mut self) {
+        for y in self.layout.names.clone() {
+            for life in &self.chart.lives {
+                let gone = life.died.is_some_and(|step| self.layout.middle(step) < y);
+                if gone || self.layout.middle(life.born) > y {
+                    continue;
+                }
+                let (x, text) = (self.layout.lane(life.pid), head_text(&life.name, life.pid));
+                let half = text_width(&text) / 2 + 6;
+                let (left, top) = (x - half, y - 8);
+                draw!(self, "<rect class=\"paper\" x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"16\"/>", 2 * half);
+                draw!(self, "<text class=\"again-name\" x=\"{x}\" y=\"{}\">{}</text>", y + 4, escaped(&text));
+            }
+        }
+    }
+
     fn rows(&mut self) {
         let chart = self.chart;
         for (index, row) in chart.rows.iter().enumerate() {
@@ -341,7 +393,7 @@ impl Drawing<'_> {
                 }
                 Row::Gap { count, .. } => {
                     let (middle, height) = (self.layout.width / 2, 44);
-                    draw!(self, "<rect x=\"0\" y=\"{top}\" width=\"{}\" height=\"{height}\" fill=\"#fff\"/>", self.layout.width);
+                    draw!(self, "<rect class=\"paper\" x=\"0\" y=\"{top}\" width=\"{}\" height=\"{height}\"/>", self.layout.width);
                     let text = format!("… {} steps are not shown …", crate::text::count(*count as u64));
                     draw!(self, "<text class=\"note\" x=\"{middle}\" y=\"{}\">{text}</text>", top + 26);
                 }

@@ -22,7 +22,7 @@ impl Lower<'_, '_> {
         let (name, arguments) = (&name.node.name, &call.node.arguments);
         let Some(function) = self.r.c.functions.get(name).cloned() else { return self.built_in(name, arguments, e.span) };
         if function.parameters.len() != arguments.len() {
-            let message = format!("`{name}` takes {} argument(s), {} given", function.parameters.len(), arguments.len());
+            let message = format!("`{name}` takes {}, {} given", source::counted(function.parameters.len(), "argument"), arguments.len());
             return Err(self.wrong(e.span, message));
         }
         if self.calls.contains(name) {

@@ -4,7 +4,7 @@ use crate::claim::Claim;
 use crate::plan::{Fair, Plan, Por};
 use crate::subject::Subject;
 use crate::table::Order;
-use contract::{FullExpansion, LeftOut, Proposition, Reduction, StopReason, Successor, Verdict};
+use contract::{FullExpansion, LeftOut, Proposition, Reduction, StopReason, Successor, Verdict, by_source};
 use std::sync::{Mutex, PoisonError};
 
 /// Whether a search left out orders of independent steps.
@@ -104,6 +104,15 @@ impl Reduction for Chosen<'_> {
             self.flaw.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(flaw);
         }
         self.inner.leave_out(state, steps)
+    }
+
+    fn leave_out_of_all(&self, states: &[&[u8]], source: u32, steps: &[Successor], left: &mut [LeftOut]) {
+        if self.subject.is_none() {
+            return self.inner.leave_out_of_all(states, source, steps, left);
+        }
+        for ((state, own), left) in by_source(states, source, steps).zip(left) {
+            *left = self.leave_out(state, own);
+        }
     }
 }
 

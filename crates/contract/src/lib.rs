@@ -42,7 +42,7 @@ pub use outcome::{
 };
 pub use property::{Answer, Edge, Finding, Interest, NoProperty, Property, Safety};
 pub use proposition::{PROPOSITIONS_MAX, Proposition};
-pub use reduction::{FullExpansion, LeftOut, Reduction};
+pub use reduction::{FullExpansion, LeftOut, Reduction, by_source};
 pub use roles::{Annotated, Budgeted, Layered, Marks, NotRestored, Saveable, Stop};
 pub use stated::{Judged, PropertyKind, Stated};
 pub use store::{Fresh, Inserted, StateId, Store, StoreFull, StoreWorker};

@@ -31,6 +31,15 @@ impl LeftOut {
     pub fn has(processes: u64, step: &Successor) -> bool {
         processes.checked_shr(step.action.process).unwrap_or(0) & 1 != 0
     }
+
+    /// The same as far as it can be left out of `steps`, which are all steps of a state.
+    fn among(self, steps: &[Successor]) -> LeftOut {
+        let moving = steps.iter().fold(0, |moving, step| moving | 1_u64.checked_shl(step.action.process).unwrap_or(0));
+        if self.processes == 0 || steps.iter().all(|step| LeftOut::has(self.processes, step)) {
+            return LeftOut::NOTHING;
+        }
+        LeftOut { postponed: self.postponed & self.processes & moving, ..self }
+    }
 }
 
 /// Decides, for one state, which processes a search need not follow.
@@ -43,6 +52,29 @@ pub trait Reduction: Sync {
     /// The processes that are left out of `steps`, which are all steps of `state`. The answer
     /// depends on these alone. If no step would be kept, nothing is left out.
     fn leave_out(&self, state: &[u8], steps: &[Successor]) -> LeftOut;
+
+    /// The same for several states at once, into `left`, which has nothing left out before. `steps`
+    /// are those of all of them, one state after the other; the first state is source number
+    /// `source`. Here some step of each state that has steps is left, and what is postponed has
+    /// steps and is left out.
+    fn leave_out_of_all(&self, states: &[&[u8]], source: u32, steps: &[Successor], left: &mut [LeftOut]) {
+        for ((state, own), left) in by_source(states, source, steps).zip(left) {
+            // A single step is always left.
+            if own.len() > 1 {
+                *left = self.leave_out(state, own).among(own);
+            }
+        }
+    }
+}
+
+/// Each of `states`, the first of which is source number `source`, with its own among `steps`.
+#[inline]
+pub fn by_source<'a>(states: &'a [&'a [u8]], source: u32, mut steps: &'a [Successor]) -> impl Iterator<Item = (&'a [u8], &'a [Successor])> {
+    (source..).zip(states).map(move |(number, state)| {
+        let (own, later) = steps.split_at(steps.iter().take_while(|step| step.source == number).count());
+        steps = later;
+        (*state, own)
+    })
 }
 
 /// No reduction: every step is followed.

@@ -353,9 +353,10 @@ impl Successors {
     pub fn retain(&mut self, first: usize, keep: impl Fn(&Successor) -> bool) {
         let mut kept = first;
         for index in first..self.count {
-            let entry = self.entries[index];
-            if keep(&entry) {
-                self.entries[kept] = entry;
+            if keep(&self.entries[index]) {
+                if kept != index {
+                    self.entries[kept] = self.entries[index];
+                }
                 kept += 1;
             }
         }

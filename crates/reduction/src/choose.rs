@@ -3,11 +3,11 @@
 use crate::Off;
 use crate::evaluate::{MOST_PROCESSES, View};
 use crate::local::{Helpers, Local, MOST_QUESTIONS, Meeting, Question, Row, Situations, Worker, Workers};
-use crate::memo::{Key, Questions};
+use crate::memo::Questions;
 use crate::places::Places;
 use crate::relations::{Relations, Visible};
 use crate::steps::{Condition, Conjunct, Extractor};
-use bytecode::{AtomId, Op, Verified};
+use bytecode::{AtomId, Op, ProcessId, Verified};
 use contract::{LeftOut, Proposition, Reduction, Successor};
 use std::sync::Arc;
 use stepgraph::{Facts, Pool, StepGraph};
@@ -74,6 +74,10 @@ pub struct Stubborn {
     matters_from: Row,
     /// Whether any process may come to a fault.
     may_fault: bool,
+    /// Whether anything can ever be left out.
+    reduces: bool,
+    /// Whether states of one length have the same components: none are created.
+    steady: bool,
     workers: Workers,
 }
 
@@ -219,6 +223,7 @@ impl Stubborn {
             });
         }
         let matters_from = tables.row(&relations.matters_from);
+        let reduces = reduces(program, &relations, &rules, &tables);
         let leaving = relations.leaving.iter().map(|steps| steps.start as u32..steps.end as u32).collect();
         let first = |class: usize| relations.classes[class].first as u32;
         let of_type: Vec<u32> = relations.of_type.iter().map(|&class| first(class)).collect();
@@ -243,6 +248,8 @@ impl Stubborn {
             matters_from,
             // With a temporal property, marked steps break the cycles.
             may_fault: propositions.is_none() && !relations.matters_from.is_empty(),
+            reduces,
+            steady: !program.program().code.iter().any(|op| matches!(op, Op::Run { .. } | Op::Chnew { .. })),
             places,
             workers: Workers::default(),
         })
@@ -465,19 +472,41 @@ impl Stubborn {
         }
     }
 
-    /// What is left out in a state, as it was chosen before or anew.
-    fn left_out(&self, state: &[u8], steps: &[Successor], worker: &mut Worker) -> LeftOut {
-        let Worker { roster, memo, met } = worker;
-        let layout = self.program.layout();
-        if !roster.find(state, layout, |process, ty| self.first_node(process, ty)) {
+    /// What is left out in a state, as it was chosen before or anew. If `keyed`, the key of the
+    /// worker has begun with these steps.
+    #[inline(always)]
+    fn left_out(&self, state: &[u8], steps: &[Successor], worker: &mut Worker, keyed: bool) -> LeftOut {
+        let [first, .., last] = steps else { return LeftOut::NOTHING };
+        // If only one process has steps, nothing can be left out. In the middle of an atomic
+        // sequence no other process moves.
+        if first.action.process == last.action.process && steps.iter().all(|step| step.action.process == first.action.process) {
             return LeftOut::NOTHING;
         }
-        let view = View { state, layout, pool: &self.pool, places: &self.places, processes: &roster.standing };
-        let key = if memo.is_useful() { Key::of(view.processes, steps) } else { None };
-        let holds = |test: u32, process: usize| view.holds(&self.tests[test as usize].conjunct, process);
-        if let Some(found) = key.as_ref().and_then(|key| memo.find(key, holds)) {
-            return found;
+        let layout = self.program.layout();
+        let exclusive = layout.exclusive.is_some_and(|at| state.get(at).is_some_and(|&holder| holder != 0));
+        let Worker { roster, key, memo, .. } = worker;
+        if exclusive || !roster.find(state, layout, self.steady, |process, ty| self.first_node(process, ty)) {
+            return LeftOut::NOTHING;
         }
+        let keyed = memo.is_useful() && keyed && key.end(roster, state);
+        if keyed {
+            let view = View { state, layout, pool: &self.pool, places: &self.places, processes: &roster.standing };
+            let holds = |test: u32, process: usize| view.holds(&self.tests[test as usize].conjunct, process);
+            if let Some(found) = memo.find(key, holds) {
+                return found;
+            }
+        }
+        self.chosen_anew(state, steps, worker, keyed)
+    }
+
+    /// What is left out in a state whose processes the worker knows. If `keep`, it is kept under
+    /// the key of the worker.
+    #[inline(never)]
+    fn chosen_anew(&self, state: &[u8], steps: &[Successor], worker: &mut Worker, keep: bool) -> LeftOut {
+        let Worker { roster, key, memo, met } = worker;
+        roster.stand(state);
+        let layout = self.program.layout();
+        let view = View { state, layout, pool: &self.pool, places: &self.places, processes: &roster.standing };
         if met.is_empty() {
             met.resize_with(self.leaving.len(), Vec::new);
         }
@@ -487,7 +516,7 @@ impl Stubborn {
             count if count <= MANY => self.choose::<MANY>(view, steps, &mut met),
             _ => self.choose::<MOST_PROCESSES>(view, steps, &mut met),
         };
-        if let Some(key) = &key {
+        if keep {
             memo.keep(key, &met.questions, found);
         }
         found
@@ -573,17 +602,34 @@ impl Stubborn {
 }
 
 impl Reduction for Stubborn {
+    fn is_identity(&self) -> bool {
+        !self.reduces
+    }
+
     fn leave_out(&self, state: &[u8], steps: &[Successor]) -> LeftOut {
-        // If only one process has steps, nothing can be left out. In the middle of an atomic
-        // sequence no other process moves.
-        let one = steps.windows(2).all(|pair| pair[0].action.process == pair[1].action.process);
-        let exclusive = self.program.layout().exclusive.is_some_and(|at| state.get(at).is_some_and(|&holder| holder != 0));
-        if one || exclusive {
-            return LeftOut::NOTHING;
-        }
-        match self.workers.mine() {
-            Some(mut worker) => self.left_out(state, steps, &mut worker),
-            None => self.left_out(state, steps, &mut Worker::default()),
+        let mut left = [LeftOut::NOTHING];
+        let source = steps.first().map_or(0, |step| step.source);
+        self.leave_out_of_all(&[state], source, steps, &mut left);
+        left[0]
+    }
+
+    fn leave_out_of_all(&self, states: &[&[u8]], source: u32, steps: &[Successor], left: &mut [LeftOut]) {
+        let mut mine = self.workers.mine();
+        let mut other = None;
+        let worker = match &mut mine {
+            Some(worker) => worker,
+            None => other.insert(Worker::default()),
+        };
+        let mut rest = steps;
+        for ((number, state), left) in (source..).zip(states).zip(left) {
+            let keyed = !worker.memo.is_paused();
+            let count = match keyed {
+                true => worker.key.begin(number, rest),
+                false => rest.iter().take_while(|step| step.source == number).count(),
+            };
+            let (own, later) = rest.split_at(count);
+            rest = later;
+            *left = self.left_out(state, own, worker, keyed);
         }
     }
 }
@@ -593,6 +639,31 @@ impl Reduction for Stubborn {
 fn is_decisive(conjunct: &Conjunct) -> bool {
     let condition = &conjunct.condition;
     !conjunct.may_fault && !matches!(condition, Condition::Offer | Condition::Answer | Condition::Unknown | Condition::Never)
+}
+
+/// Whether there is a location at which a process may be chosen without some other one that can
+/// move. Whatever a process can do, it demands at least what all its steps demand.
+fn reduces(program: &Verified, relations: &Relations, rules: &[Rule], tables: &Tables) -> bool {
+    let is_run = |ty: ProcessId| program.program().code.iter().any(|op| matches!(op, Op::Run { process, .. } if *process == ty));
+    // For each node, its class if only one process can be of it.
+    let mut only = Vec::with_capacity(relations.nodes);
+    for (number, class) in relations.classes.iter().enumerate() {
+        let instances = relations.of_instance.iter().filter(|of| **of == number).count();
+        let one = instances == 1 && (class.pid.is_some() || !is_run(class.ty));
+        only.resize(only.len() + program.locations().count(class.ty), one.then_some(number));
+    }
+    let reachable = relations.reachable(program);
+    let possible = |node: usize| relations.leaving[node].clone().filter(|&number| !relations.steps[number].never);
+    let moving: Vec<usize> = (0..relations.nodes).filter(|&node| reachable.has(node) && possible(node).next().is_some()).collect();
+    let leaves_out = |number: usize, other: usize| {
+        let rule = &rules[number];
+        let mut demanded = [rule.disturbed_from].into_iter().chain(rule.partners_from.iter().copied());
+        !rule.everything && !demanded.any(|row| tables.has(row, other))
+    };
+    moving.iter().any(|&node| {
+        let others = moving.iter().filter(|&&other| only[node].is_none() || only[node] != only[other]);
+        others.into_iter().any(|&other| possible(node).any(|number| leaves_out(number, other)))
+    })
 }
 
 /// What propositions depend on.
@@ -621,6 +692,10 @@ struct Tables {
 }
 
 impl Tables {
+    fn has(&self, row: Row, node: usize) -> bool {
+        self.rows[row as usize * self.words + node / 64] >> (node % 64) & 1 != 0
+    }
+
     fn row(&mut self, nodes: &crate::bits::Bits) -> Row {
         // In a program without processes all sets are empty.
         if self.words == 0 {

@@ -6,6 +6,7 @@
 use crate::places::Places;
 use crate::steps::{Condition, Conjunct};
 use bytecode::Layout;
+use std::collections::HashMap;
 use stepgraph::{Expr, ExprId, Pool, Var};
 
 /// A process of a state.
@@ -40,7 +41,13 @@ pub(crate) struct Roster {
     shapes: Vec<(u32, u8)>,
     seats: Vec<Seat>,
     pub standing: Vec<Standing>,
+    /// A number for the types of its processes, if it has one, and all numbers that were given.
+    formation: Option<u32>,
+    known: HashMap<Vec<u8>, u32>,
 }
+
+/// Most lists of types that have a number.
+const MOST_KNOWN: u32 = 1 << 12;
 
 /// Where a process keeps its location.
 struct Seat {
@@ -51,26 +58,56 @@ struct Seat {
 }
 
 impl Roster {
-    /// Finds the processes of a state; `false` if it has too many. `first_node` computes the first
-    /// node of a process from its number and its type.
+    /// Looks where the processes of a state are; `false` if it has too many. `first_node` computes
+    /// the first node of a process from its number and its type. `steady` says that states of one
+    /// length have the same components.
     #[inline]
-    pub fn find(&mut self, state: &[u8], layout: &Layout, first_node: impl Fn(usize, usize) -> u32) -> bool {
+    pub fn find(&mut self, state: &[u8], layout: &Layout, steady: bool, first_node: impl Fn(usize, usize) -> u32) -> bool {
         let same = |&(at, shape): &(u32, u8)| state.get(at as usize) == Some(&shape);
-        if (self.length != state.len() || !self.shapes.iter().all(same)) && self.learn(state, layout, first_node).is_none() {
+        if (self.length != state.len() || !steady && !self.shapes.iter().all(same)) && self.learn(state, layout, first_node).is_none() {
             self.length = usize::MAX;
             return false;
-        }
-        for (standing, seat) in self.standing.iter_mut().zip(&self.seats) {
-            let at = seat.location as usize;
-            let low = u32::from(state[at]);
-            standing.node = seat.first + if seat.wide { low | u32::from(state[at + 1]) << 8 } else { low };
         }
         true
     }
 
+    /// The locations of the processes of the state that was looked at last.
+    #[inline(always)]
+    pub fn locations<'a>(&'a self, state: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+        self.seats.iter().map(|seat| {
+            let at = seat.location as usize;
+            let low = u32::from(state[at]);
+            if seat.wide { low | u32::from(state[at + 1]) << 8 } else { low }
+        })
+    }
+
+    /// Computes the nodes of its processes.
+    pub fn stand(&mut self, state: &[u8]) {
+        let mut standing = std::mem::take(&mut self.standing);
+        for ((standing, seat), location) in standing.iter_mut().zip(&self.seats).zip(self.locations(state)) {
+            standing.node = seat.first + location;
+        }
+        self.standing = standing;
+    }
+
+    /// A number below 2^31 that tells lists of types apart; nothing if there are too many lists.
+    #[inline]
+    pub fn formation(&self) -> Option<u32> {
+        self.formation
+    }
+
+    /// How many processes there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.seats.len()
+    }
+
     #[cold]
     fn learn(&mut self, state: &[u8], layout: &Layout, first_node: impl Fn(usize, usize) -> u32) -> Option<()> {
-        *self = Roster { length: state.len(), ..Roster::default() };
+        self.length = state.len();
+        self.shapes.clear();
+        self.seats.clear();
+        self.standing.clear();
         let mut at = layout.fixed;
         while at < state.len() {
             let shape = state[at];
@@ -87,6 +124,13 @@ impl Roster {
             self.seats.push(Seat { location: (at + inside.location) as u32, wide: inside.wide, first });
             self.standing.push(Standing { node: 0, offset: at as u32, ty: shape });
             at += inside.size;
+        }
+        let types: Vec<u8> = self.standing.iter().map(|standing| standing.ty).collect();
+        let next = self.known.len() as u32;
+        if next < MOST_KNOWN || self.known.contains_key(&types) {
+            self.formation = Some(*self.known.entry(types).or_insert(next));
+        } else {
+            self.formation = None;
         }
         Some(())
     }

@@ -6,7 +6,7 @@
 //! others can interfere. For each state, only the processes at these nodes must be found.
 
 use crate::evaluate::Roster;
-use crate::memo::Memo;
+use crate::memo::{Key, Memo};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -117,6 +117,8 @@ fn answer(code: u128) -> Option<bool> {
 #[derive(Default)]
 pub(crate) struct Worker {
     pub roster: Roster,
+    /// The key of the present choice.
+    pub key: Key,
     pub memo: Memo,
     /// For each node, the situations there that were met.
     pub met: Vec<Vec<Situations>>,

@@ -1,61 +1,87 @@
 //! Choices that were made before.
 //!
-//! A choice depends on the nodes of the processes, on the steps they can take, and on the answers
-//! to some questions: whether a condition of a blocked step holds. Many states agree in all of this
-//! and differ only in values that are not asked for. So a choice is kept with the questions that it
-//! took and the answers they had. It is made again in another state if the same questions have the
-//! same answers there. This is right because the choice asks its questions one after the other, and
-//! each depends only on the answers before.
+//! A choice depends on the locations of the processes, on the steps they can take, and on the
+//! answers to some questions: whether a condition of a blocked step holds. Many states agree in all
+//! of this and differ only in values that are not asked for. So a choice is kept with the questions
+//! that it took and the answers they had. It is made again in another state if the same questions
+//! have the same answers there. This is right because the choice asks its questions one after the
+//! other, and each depends only on the answers before.
 
-use crate::evaluate::Standing;
+use crate::evaluate::Roster;
 use contract::{LeftOut, Successor};
 
-/// Words of the longest key that is kept: a word has four nodes, or two steps.
-const KEY: usize = 20;
+/// Most steps and processes of a key that is kept.
+const STEPS: usize = 24;
+const PROCESSES: usize = 16;
 /// Most questions of a choice that is kept.
 const QUESTIONS: usize = 16;
 /// Most places where a choice is looked for.
 const PROBES: usize = 16;
 /// Words of choices that are kept at once: they stay in the cache of a core.
-const WORDS: usize = 1 << 17;
+const WORDS: usize = 1 << 18;
 /// After so many searches the share of those that found nothing is looked at; if it is too large,
 /// the next ones are not made.
 const SAMPLE: u32 = 1 << 13;
 const PAUSE: u32 = 1 << 14;
 
-/// The nodes of processes and the steps that they can take.
+/// The steps that processes can take, their types and their locations: a word for each step and
+/// each process, and one for the types.
 pub(crate) struct Key {
-    words: [u64; KEY],
+    words: [u32; STEPS + PROCESSES + 1],
     len: usize,
     hash: u64,
 }
 
+impl Default for Key {
+    fn default() -> Self {
+        Key { words: [0; STEPS + PROCESSES + 1], len: 0, hash: 0 }
+    }
+}
+
 impl Key {
-    /// The key of a state with these steps; nothing if it is too long to be kept.
-    #[inline]
-    pub fn of(standing: &[Standing], steps: &[Successor]) -> Option<Key> {
-        let nodes = standing.len().div_ceil(4);
-        let len = 1 + nodes + steps.len().div_ceil(2);
-        if len > KEY {
-            return None;
+    /// Begins the key of source number `source`, whose steps are the first of `steps`. Returns
+    /// their number.
+    #[inline(always)]
+    pub fn begin(&mut self, source: u32, steps: &[Successor]) -> usize {
+        let (mut count, mut hash, mut large) = (0, 0, 0);
+        for step in steps {
+            if step.source != source {
+                break;
+            }
+            let word = step.action.process << 24 | step.step;
+            large |= step.step >> 24 | step.action.process >> 8;
+            hash = mix(hash, word.into());
+            if let Some(place) = self.words.get_mut(count) {
+                *place = word;
+            }
+            count += 1;
         }
-        let mut words = [0; KEY];
-        // The numbers tell where nodes end and steps begin, and whether the last word is full.
-        words[0] = (standing.len() as u64) << 32 | steps.len() as u64;
-        let mut hash = words[0];
-        for (word, four) in words[1..=nodes].iter_mut().zip(standing.chunks(4)) {
-            *word = four.iter().fold(0, |word, standing| word << 16 | u64::from(standing.node));
-            hash = mix(hash, *word);
+        // A key that is too long has no end.
+        self.len = if large == 0 && count <= STEPS { count } else { usize::MAX };
+        self.hash = hash;
+        count
+    }
+
+    /// Adds what processes there are and where they are; `false` if the key is too long to be kept.
+    #[inline(always)]
+    pub fn end(&mut self, roster: &Roster, state: &[u8]) -> bool {
+        if self.len > STEPS || roster.len() > PROCESSES {
+            return false;
         }
-        let mut large = 0;
-        for (word, two) in words[1 + nodes..len].iter_mut().zip(steps.chunks(2)) {
-            *word = two.iter().fold(0, |word, step| {
-                large |= step.step >> 24 | step.action.process >> 8;
-                word << 32 | u64::from(step.action.process << 24 | step.step)
-            });
-            hash = mix(hash, *word);
+        let mut at = self.len;
+        // Of the words after it none has the highest bit, so it is known where the steps end.
+        let Some(formation) = roster.formation() else { return false };
+        let types = formation | 1 << 31;
+        self.words[at] = types;
+        let mut hash = mix(self.hash, types.into());
+        for location in roster.locations(state) {
+            at += 1;
+            self.words[at] = location;
+            hash = mix(hash, location.into());
         }
-        (large == 0).then_some(Key { words, len, hash: hash ^ hash >> 29 })
+        self.len = at + 1;
+        self.hash = hash ^ hash >> 29;
+        true
     }
 }
 
@@ -67,7 +93,8 @@ fn mix(hash: u64, word: u64) -> u64 {
 /// The questions of a choice, with their answers.
 #[derive(Default)]
 pub(crate) struct Questions {
-    list: [u64; QUESTIONS],
+    /// The test; the process, and in the lowest byte the answer.
+    list: [[u32; 2]; QUESTIONS],
     count: usize,
 }
 
@@ -81,24 +108,25 @@ impl Questions {
     #[inline]
     pub fn ask(&mut self, test: u32, process: usize, answer: Option<bool>) {
         if let Some(place) = self.list.get_mut(self.count) {
-            *place = u64::from(test) << 32 | (process as u64) << 8 | code(answer);
+            *place = [test, (process as u32) << 8 | code(answer)];
         }
         self.count += 1;
     }
 }
 
 #[inline(always)]
-fn code(answer: Option<bool>) -> u64 {
-    answer.map_or(2, u64::from)
+fn code(answer: Option<bool>) -> u32 {
+    answer.map_or(2, u32::from)
 }
 
 /// The choices that a worker has made: a table of places in a list of words. A choice takes a word
-/// with the lengths, two words for what is left out, then its key and its questions.
+/// with the lengths, four words for what is left out, then its key, and two words for each of its
+/// questions.
 #[derive(Default)]
 pub(crate) struct Memo {
     /// The upper half of a hash, and where the choice begins; 0 if there is none.
     table: Vec<u64>,
-    words: Vec<u64>,
+    words: Vec<u32>,
     count: usize,
     /// Searches since the last look, those that found nothing, and how many are not made.
     asked: u32,
@@ -106,7 +134,16 @@ pub(crate) struct Memo {
     pause: u32,
 }
 
+/// The words of a choice before its key.
+const HEAD: usize = 5;
+
 impl Memo {
+    /// Whether no choice is looked for at present.
+    #[inline]
+    pub fn is_paused(&self) -> bool {
+        self.pause > 0
+    }
+
     /// Whether it is worth looking for a choice.
     #[inline]
     pub fn is_useful(&mut self) -> bool {
@@ -137,15 +174,15 @@ impl Memo {
             if slot >> 32 != key.hash >> 32 {
                 continue;
             }
-            let entry = &self.words[slot as u32 as usize..];
-            let [lengths, processes, postponed, rest @ ..] = entry else { return None };
-            let (len, questions) = (*lengths as u32 as usize, (lengths >> 32) as usize);
-            let (Some(words), Some(asked)) = (rest.get(..len), rest.get(len..len + questions)) else { return None };
-            if len == key.len
-                && words.iter().zip(&key.words).all(|(a, b)| a == b)
-                && asked.iter().all(|asked| code(holds((asked >> 32) as u32, (asked >> 8) as u8 as usize)) == asked & 0xff)
-            {
-                return Some(LeftOut { processes: *processes, postponed: *postponed });
+            let ([lengths, left @ ..], rest) = self.words[slot as u32 as usize..].split_first_chunk::<HEAD>()?;
+            let (len, questions) = ((lengths & 0xffff) as usize, 2 * (lengths >> 16) as usize);
+            if len != key.len || rest.get(..len) != Some(&key.words[..len]) {
+                continue;
+            }
+            let (asked, _) = rest.get(len..len + questions)?.as_chunks::<2>();
+            if asked.iter().all(|[test, asked]| code(holds(*test, (asked >> 8) as usize)) == asked & 0xff) {
+                let [low, high, first, second] = left.map(u64::from);
+                return Some(LeftOut { processes: high << 32 | low, postponed: second << 32 | first });
             }
         }
         None
@@ -156,7 +193,7 @@ impl Memo {
     pub fn keep(&mut self, key: &Key, questions: &Questions, left: LeftOut) {
         self.missed += 1;
         let Some(asked) = questions.list.get(..questions.count) else { return };
-        if self.words.len() + 3 + key.len + asked.len() > WORDS {
+        if self.words.len() + HEAD + key.len + 2 * asked.len() > WORDS {
             // What is needed again comes again.
             self.table.fill(0);
             self.words.clear();
@@ -169,9 +206,11 @@ impl Memo {
         let at = self.words.len() as u64;
         if self.put(key.hash >> 32 << 32 | at) {
             self.count += 1;
-            self.words.extend([(asked.len() as u64) << 32 | key.len as u64, left.processes, left.postponed]);
+            let halves = |word: u64| [word as u32, (word >> 32) as u32];
+            self.words.push((asked.len() as u32) << 16 | key.len as u32);
+            self.words.extend([halves(left.processes), halves(left.postponed)].as_flattened());
             self.words.extend(&key.words[..key.len]);
-            self.words.extend(asked);
+            self.words.extend(asked.as_flattened());
         }
     }
 

@@ -153,9 +153,25 @@ impl Relations {
 
     /// The node at which processes of a type start that are created by RUN.
     fn entry(&self, program: &Verified, ty: ProcessId) -> usize {
-        let entry = program.program().processes[ty.index()].entry;
-        let entry = program.program().follow_jumps(entry).and_then(|at| program.locations().at(ty, at)).unwrap_or_default();
-        self.node(self.of_type[ty.index()], entry)
+        self.node(self.of_type[ty.index()], entry(program, ty))
+    }
+
+    /// The nodes to which processes can come.
+    pub fn reachable(&self, program: &Verified) -> Bits {
+        let mut found = Bits::new(self.nodes);
+        let first = self.of_instance.iter().map(|&class| self.node(class, entry(program, self.classes[class].ty)));
+        let mut open: Vec<usize> = first.collect();
+        while let Some(node) = open.pop() {
+            if found.has(node) {
+                continue;
+            }
+            found.set(node);
+            for step in &self.steps[self.leaving[node].clone()] {
+                open.extend(step.target.map(|to| self.node(step.class, to)));
+                open.extend(step.runs.iter().map(|&ty| self.entry(program, ty)));
+            }
+        }
+        found
     }
 
     /// Adds to each step the steps that follow it before another process can move.
@@ -381,6 +397,12 @@ impl Relations {
         let spoils = |other: &&Step| other.entangled || other.writes.meets(&step.faults);
         self.reaching(self.steps.iter().filter(spoils).map(|other| other.node))
     }
+}
+
+/// The location at which processes of a type start.
+fn entry(program: &Verified, ty: ProcessId) -> Location {
+    let entry = program.program().processes[ty.index()].entry;
+    program.program().follow_jumps(entry).and_then(|at| program.locations().at(ty, at)).unwrap_or_default()
 }
 
 /// Adds what a later step of the same transition reads and writes. Whether that step is executable

@@ -9,9 +9,11 @@
 use crate::frontier::{Chunk, Sink};
 use crate::links::{Link, Links, Sources};
 use crate::retrace::Choice;
-use crate::rounds::{Ahead, initial_fault, leave_out, left_out};
+use crate::rounds::{AT_ONCE, Ahead, LeftOutOfAll, initial_fault, leave_out};
 use crate::task::Task;
-use contract::{Action, Answer, Edge, Finding, Fresh, Inserted, LeftOut, Reduction, Store, StoreFull, StoreWorker, Successors, System};
+use contract::{
+    Action, Answer, Edge, Finding, Fresh, Inserted, LeftOut, Reduction, Store, StoreFull, StoreWorker, Successor, Successors, System,
+};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,7 +25,7 @@ const BATCH: usize = 256;
 /// A batch that takes longer than this is cut short. The clock is read every few states, or for
 /// each state if the last batch was slow.
 const SLOW: Duration = Duration::from_millis(5);
-const LOOK_EVERY: usize = 16;
+const LOOK_EVERY: usize = AT_ONCE;
 
 /// A violation, before its trace is known.
 pub(crate) struct Found {
@@ -84,8 +86,6 @@ pub(crate) struct Expander<'a, S, T: Store + 'a> {
     states_wanted: bool,
     edges_wanted: bool,
     reduced: bool,
-    /// Whether the property or the reduction needs more of a source than its position.
-    detailed: bool,
     /// The last batch took long.
     slow: bool,
     batch: Batch,
@@ -98,15 +98,18 @@ struct Batch {
     /// The hash of each entry of `out`; 0 for those without a state.
     hashes: Vec<u64>,
     sources: Vec<SourceState>,
-    /// What only some properties and reductions ask for each source; otherwise empty.
-    details: Vec<Detail>,
-    /// The source states that `details` refer to, one after the other.
-    source_bytes: Vec<u8>,
+    /// What properties that want edges ask of each source. Without them, of those sources in which
+    /// a reduction postponed something.
+    details: Details,
     state: Vec<u8>,
-    /// Whether a reduction postponed a process in one of the sources.
+    /// Whether a reduction postponed something in one of the sources; and then, for each source,
+    /// whether its steps led to a new state.
     postponed: bool,
+    fruitful: Vec<bool>,
     ahead: Ahead,
-    /// The entries that the store found new.
+    /// The source of the step that the store refused.
+    refused: usize,
+    /// What the store took for new.
     fresh: Vec<Fresh>,
 }
 
@@ -118,7 +121,29 @@ struct SourceState {
     first: usize,
 }
 
+#[derive(Default)]
+struct Details {
+    list: Vec<Detail>,
+    /// The states of these sources, one after the other.
+    bytes: Vec<u8>,
+}
+
+impl Details {
+    fn add(&mut self, state: &[u8], source: usize, postponed: u64) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(state);
+        self.list.push(Detail { source, bytes: start..self.bytes.len(), postponed });
+    }
+
+    fn clear(&mut self) {
+        self.list.clear();
+        self.bytes.clear();
+    }
+}
+
 struct Detail {
+    /// The number of the source.
+    source: usize,
     bytes: Range<usize>,
     /// The processes that were postponed in the state, one bit each.
     postponed: u64,
@@ -172,7 +197,6 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             states_wanted: interest.states,
             edges_wanted: interest.edges,
             reduced: !task.reduction.is_identity(),
-            detailed: interest.edges || !task.reduction.is_identity(),
             slow: true,
             batch: Batch::default(),
         }
@@ -222,7 +246,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     #[inline]
     fn link(&mut self, origin: &Origin) -> Link {
         if self.reduced {
-            self.links.push_action(origin.position, origin.parent, origin.action)
+            self.links.push_action(origin.position, origin.action, || origin.parent)
         } else {
             self.links.push(origin.position, origin.index, || origin.parent)
         }
@@ -299,14 +323,10 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             }
             let postponed = if self.reduced { leave_out(self.task.reduction, state, &mut batch.out, first) } else { 0 };
             batch.postponed |= postponed != 0;
-            let start = batch.source_bytes.len();
             if self.edges_wanted || postponed != 0 {
-                batch.source_bytes.extend_from_slice(state);
+                batch.details.add(state, batch.sources.len(), postponed);
             }
             batch.sources.push(SourceState { position: index, first });
-            if self.detailed {
-                batch.details.push(Detail { bytes: start..batch.source_bytes.len(), postponed });
-            }
             self.expanded += 1;
             index += 1;
             if batch.out.len() == first {
@@ -381,6 +401,10 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         if self.batch.postponed {
             return self.insert_reduced(origins, next);
         }
+        self.insert_generated(origins, next)
+    }
+
+    fn insert_generated(&mut self, origins: Origins<'_>, next: &mut impl Sink) -> Result<(), CutShort> {
         if self.edges_wanted || self.states_wanted {
             return (0..self.batch.out.len()).try_for_each(|index| self.follow(index, origins, next));
         }
@@ -398,17 +422,20 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     /// The common case of nearly all searches, without unnecessary tests: inserts the entries from
     /// `first` on, up to one with a fault, whose number it returns.
     fn insert_from(&mut self, first: usize, origins: Origins<'_>, next: &mut impl Sink) -> Result<usize, CutShort> {
-        let Batch { out, hashes, sources, fresh, .. } = &mut self.batch;
+        let Batch { out, hashes, sources, fresh, fruitful, .. } = &mut self.batch;
         fresh.clear();
         let inserted = self.store.insert_batch(out, hashes, first, fresh);
-        // This loop is separate from the insertions, whose loop needs all registers.
+        if !fruitful.is_empty() {
+            fresh.iter().for_each(|fresh| fruitful[out.entries()[fresh.entry as usize].source as usize] = true);
+        }
+        // Apart from the insertions, whose loop needs all registers there are.
         let (entries, reads_slowly) = (out.entries(), self.store.reads_slowly());
         for &Fresh { entry, kept, id } in &*fresh {
             let index = entry as usize;
             let entry = &entries[index];
             let source = sources[entry.source as usize];
             let link = if self.reduced {
-                self.links.push_action(source.position, origins.link(source), entry.action)
+                self.links.push_action(source.position, entry.action, || origins.link(source))
             } else {
                 self.links.push(source.position, (index - source.first) as u32, || origins.link(source))
             };
@@ -432,49 +459,71 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     /// Like `insert`, for a batch in which the reduction postponed a process: a source whose steps
     /// led to nothing new may have to be expanded fully.
     fn insert_reduced(&mut self, origins: Origins<'_>, next: &mut impl Sink) -> Result<(), CutShort> {
-        let generated = self.batch.out.len();
-        for number in 0..self.batch.sources.len() {
-            let first = self.batch.sources[number].first;
-            let end = self.batch.sources.get(number + 1).map_or(generated, |next| next.first);
-            let (states, transitions) = (self.states, self.transitions);
-            (first..end)
-                .try_for_each(|index| self.follow(index, origins, next))
-                .map_err(|cut_short| self.undo(cut_short, number, transitions))?;
-            // A state that a forgetting store calls new may have been expanded before.
-            if self.states > states && !T::FORGETS || self.batch.details[number].postponed == 0 {
+        let (generated, counted) = (self.batch.out.len(), self.transitions);
+        self.batch.fruitful.resize(self.batch.sources.len(), false);
+        if self.insert_generated(origins, next).is_err() {
+            return Err(self.cut_before(self.first_refused(), counted));
+        }
+        let (mut more, mut begun) = (0, false);
+        for number in 0..self.batch.details.list.len() {
+            let Batch { out, details, ahead, fruitful, sources, .. } = &mut self.batch;
+            let Detail { source, ref bytes, postponed } = details.list[number];
+            // What a store that forgets calls new may have been expanded before.
+            if fruitful[source] && !T::FORGETS || postponed == 0 {
                 continue;
             }
-            let Batch { out, sources, details, source_bytes, ahead, .. } = &mut self.batch;
-            let (source, detail) = (sources[number], &details[number]);
-            let without_fault = out.entries()[first..end].iter().filter(|entry| entry.fault().is_none());
+            let end = sources.get(source + 1).map_or(generated, |next| next.first);
+            let without_fault = out.entries()[sources[source].first..end].iter().filter(|entry| entry.fault().is_none());
             let states = without_fault.filter_map(|entry| out.state(entry));
-            if ahead.all_chosen(&mut self.system, self.task.reduction, states, detail.postponed) {
+            if ahead.all_chosen(&mut self.system, self.task.reduction, states, postponed) {
                 continue;
             }
-            let more = out.len();
-            out.begin_source(number as u32);
-            self.system.successors(&source_bytes[detail.bytes.clone()], out);
-            out.retain(more, |entry| LeftOut::has(detail.postponed, entry));
+            let first = out.len();
+            out.begin_source(source as u32);
+            self.system.successors(&details.bytes[bytes.clone()], out);
+            out.retain(first, |entry| LeftOut::has(postponed, entry));
             if out.is_cut_short() {
-                let cut_short = CutShort { at: source.position };
-                return Err(self.undo(cut_short, number, transitions));
+                return Err(self.cut_before(source, counted + more));
+            }
+            if !begun {
+                // The log has come to later sources.
+                self.links.begin(origins.chunk.sources());
+                begun = true;
             }
             self.store.hash_batch(&self.batch.out, &mut self.batch.hashes);
-            let end = self.batch.out.len();
-            (more..end)
-                .try_for_each(|index| self.follow(index, origins, next))
-                .map_err(|cut_short| self.undo(cut_short, number, transitions))?;
+            let (end, before) = (self.batch.out.len(), self.transitions);
+            if (first..end).try_for_each(|index| self.follow(index, origins, next)).is_err() {
+                return Err(self.cut_before(source, counted + more));
+            }
+            more += self.transitions - before;
         }
         Ok(())
     }
 
-    /// Like `take_back`, for a reduced expansion: `transitions` is the number of steps counted
-    /// before source `number`.
+    /// The first source that must be expanded again because the store refused a step: that of the
+    /// step, or one before it whose postponed steps have not been looked at.
     #[cold]
-    fn undo(&mut self, cut_short: CutShort, number: usize, transitions: u64) -> CutShort {
-        self.transitions = transitions;
-        self.expanded -= (self.batch.sources.len() - number) as u64;
-        cut_short
+    fn first_refused(&self) -> usize {
+        let Batch { details, fruitful, refused, .. } = &self.batch;
+        let waits = |detail: &&Detail| detail.postponed != 0 && (T::FORGETS || !fruitful[detail.source]);
+        details.list.iter().find(waits).map_or(*refused, |detail| detail.source.min(*refused))
+    }
+
+    /// Counts source `number` and those after it as not expanded, in a batch in which something was
+    /// postponed. `counted` steps were counted before the batch, or of postponed processes.
+    #[cold]
+    fn cut_before(&mut self, number: usize, counted: u64) -> CutShort {
+        let Batch { out, sources, .. } = &self.batch;
+        let SourceState { first, position } = sources[number];
+        self.transitions = counted + (0..first).filter(|&index| self.is_counted(&out.entries()[index])).count() as u64;
+        self.expanded -= (sources.len() - number) as u64;
+        CutShort { at: position }
+    }
+
+    /// Whether the step of an entry is counted.
+    fn is_counted(&self, entry: &Successor) -> bool {
+        let pruned = entry.fault().is_some_and(|code| self.task.property.fault(code, entry.has_state()) != Answer::Continue);
+        entry.has_state() && !pruned
     }
 
     /// Follows the step at `index` of the batch.
@@ -489,6 +538,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         self.transitions += 1;
         let Ok(inserted) = self.store.insert(self.batch.hashes[index], state) else { return Err(self.take_back(index)) };
         if inserted.new {
+            if let Some(fruitful) = self.batch.fruitful.get_mut(entry.source as usize) {
+                *fruitful = true;
+            }
             let source = self.batch.sources[entry.source as usize];
             let origin = Origin {
                 position: source.position,
@@ -513,20 +565,15 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
     /// that their first steps led to stay found.
     #[cold]
     fn take_back(&mut self, index: usize) -> CutShort {
+        let number = self.batch.out.entries()[index].source as usize;
+        self.batch.refused = number;
         let Batch { out, sources, .. } = &self.batch;
-        let number = out.entries()[index].source as usize;
-        let SourceState { first, position, .. } = sources[number];
-        if self.batch.postponed {
-            // The caller of `follow` corrects the counts.
-            return CutShort { at: position };
+        let SourceState { first, position } = sources[number];
+        if !self.batch.postponed {
+            self.transitions -= (first..=index).filter(|&index| self.is_counted(&out.entries()[index])).count() as u64;
+            self.expanded -= (sources.len() - number) as u64;
         }
-        let counted = (first..=index).filter(|&index| {
-            let entry = &out.entries()[index];
-            let pruned = entry.fault().is_some_and(|code| self.task.property.fault(code, entry.has_state()) != Answer::Continue);
-            entry.has_state() && !pruned
-        });
-        self.transitions -= counted.count() as u64;
-        self.expanded -= (sources.len() - number) as u64;
+        // Where something was postponed, who called knows what was counted.
         CutShort { at: position }
     }
 
@@ -551,7 +598,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         let entry = &self.batch.out.entries()[index];
         let number = entry.source as usize;
         let edge = Edge {
-            source: &self.batch.source_bytes[self.batch.details[number].bytes.clone()],
+            source: &self.batch.details.bytes[self.batch.details.list[number].bytes.clone()],
             source_id: origins.chunk.waiting[self.batch.sources[number].position],
             target: self.batch.out.state(entry).unwrap_or_default(),
             target_id: inserted.id,
@@ -597,31 +644,20 @@ impl Batch {
         self.hashes.clear();
         self.sources.clear();
         self.details.clear();
-        self.source_bytes.clear();
         self.postponed = false;
+        self.fruitful.clear();
     }
 
     /// Removes the steps of `states` that the reduction leaves out. The steps of the first state
     /// belong to source number `source` and begin at entry number `first`.
     fn leave_out(&mut self, reduction: &dyn Reduction, states: &[&[u8]], source: u32, first: usize) {
-        let Batch { out, details, source_bytes, postponed, .. } = self;
-        let mut left = [LeftOut::NOTHING; LOOK_EVERY];
-        let (mut end, mut any) = (first, 0);
-        for ((number, state), left) in (source..).zip(states).zip(&mut left) {
-            let steps = &out.entries()[end..];
-            let steps = &steps[..steps.iter().take_while(|entry| entry.source == number).count()];
-            end += steps.len();
-            *left = left_out(reduction, state, steps);
-            any |= left.processes;
-            let start = source_bytes.len();
+        let Some(left) = LeftOutOfAll::by(reduction, states, source, &self.out.entries()[first..]) else { return };
+        for ((number, state), left) in (source as usize..).zip(states).zip(&left.of) {
             if left.postponed != 0 {
-                *postponed = true;
-                source_bytes.extend_from_slice(state);
+                self.postponed = true;
+                self.details.add(state, number, left.postponed);
             }
-            details.push(Detail { bytes: start..source_bytes.len(), postponed: left.postponed });
         }
-        if any != 0 {
-            out.retain(first, |entry| !LeftOut::has(left[(entry.source - source) as usize].processes, entry));
-        }
+        left.take_back(&mut self.out, first);
     }
 }

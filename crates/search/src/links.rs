@@ -260,8 +260,25 @@ impl Links {
         link
     }
 
-    /// Like [`push`](Self::push), for the step with this action, in any order. For logs of actions.
-    pub fn push_action(&mut self, position: usize, parent: Link, action: Action) -> Link {
+    /// As [`push`](Self::push), by the step with this action, in any order. For logs of actions.
+    #[inline(always)]
+    pub fn push_action(&mut self, position: usize, action: Action, parent: impl FnOnce() -> Link) -> Link {
+        let gap = position.wrapping_sub(self.position);
+        let (process, choice) = (action.process as usize + 1, action.choice as usize + 1);
+        if self.len >= self.usual_below || gap > USUAL_GAP || process >= USUAL_STEP || choice >= USUAL_STEP {
+            return self.push_action_slowly(position, parent(), action);
+        }
+        let ((process, bits), (choice, more)) = (SHORT[process], SHORT[choice]);
+        // Only one of the two codes begins a step.
+        let code = u64::from(process) | u64::from(choice >> 1) << bits;
+        self.bits.put(code << gap, u32::from(bits) + u32::from(more) - 1 + gap as u32);
+        self.position = position;
+        self.logged()
+    }
+
+    /// As [`push_action`](Self::push_action), whatever is unusual about it.
+    #[cold]
+    fn push_action_slowly(&mut self, position: usize, parent: Link, action: Action) -> Link {
         if self.len >= self.most {
             return Link::LOST;
         }
@@ -283,7 +300,7 @@ impl Links {
             self.records.push(Record { first: self.len, bit: self.bits.len, sources });
             self.scattered = sources == Sources::Scattered;
             (self.position, self.last, self.any) = (0, NO_STEP, false);
-            self.usual_below = if self.scattered || self.by_action { 0 } else { self.most };
+            self.usual_below = if self.scattered { 0 } else { self.most };
         }
     }
 
@@ -443,7 +460,7 @@ mod tests {
             };
             let push = |log: &mut Links, position, parent, choice: u32| match step(choice) {
                 Choice::Index(choice) => log.push(position, choice, || parent),
-                Choice::Action(action) => log.push_action(position, parent, action),
+                Choice::Action(action) => log.push_action(position, action, || parent),
             };
             logs[0].begin(Sources::From(Link::NONE));
             let root = push(&mut logs[0], 0, Link::NONE, 2);

@@ -5,14 +5,11 @@
 //! steps depend on the state alone. So every search for runs works on it, also in a product with an
 //! automaton, and knows nothing of the reduction.
 
-use crate::rounds::left_out;
-use contract::{Enough, Fault, FaultCode, LeftOut, Reduction, Successor, Successors, System};
+use crate::rounds::{AT_ONCE, LeftOutOfAll, left_out};
+use contract::{Enough, Fault, FaultCode, LeftOut, Reduction, Successor, Successors, System, by_source};
 use std::time::Duration;
 
-/// The number of states that are expanded at once.
-const AT_ONCE: usize = 16;
-
-/// A system with the steps that a reduction keeps.
+/// A system with the steps that a reduction chooses.
 #[derive(Clone)]
 pub struct Reduced<'r, S> {
     system: S,
@@ -24,14 +21,13 @@ impl<'r, S: System> Reduced<'r, S> {
     pub fn new(system: S, reduction: &'r dyn Reduction) -> Self {
         Reduced { system, reduction }
     }
+}
 
-    /// The processes whose steps are left out of the steps of a state, one bit each.
-    fn left_out(&self, state: &[u8], steps: &[Successor]) -> u64 {
-        let processes = left_out(self.reduction, state, steps).processes;
-        // A run ends with a fatal fault, so the other processes must not be postponed after it.
-        let fatal = |entry: &Successor| !entry.has_state() && !LeftOut::has(processes, entry);
-        if processes != 0 && steps.iter().any(fatal) { 0 } else { processes }
-    }
+/// The processes that are left out, a bit each. A run ends with a fatal fault, and the others do
+/// not wait behind it.
+fn unless_fatal(processes: u64, steps: &[Successor]) -> u64 {
+    let fatal = |entry: &Successor| !entry.has_state() && !LeftOut::has(processes, entry);
+    if processes != 0 && steps.iter().any(fatal) { 0 } else { processes }
 }
 
 impl<S: System> System for Reduced<'_, S> {
@@ -45,7 +41,8 @@ impl<S: System> System for Reduced<'_, S> {
         if out.is_cut_short() {
             return;
         }
-        let processes = self.left_out(state, &out.entries()[first..]);
+        let steps = &out.entries()[first..];
+        let processes = unless_fatal(left_out(self.reduction, state, steps).processes, steps);
         if processes != 0 {
             out.retain(first, |entry| !LeftOut::has(processes, entry));
         }
@@ -56,15 +53,12 @@ impl<S: System> System for Reduced<'_, S> {
         for some in states.chunks(AT_ONCE) {
             let (first, source) = (out.len(), source + number as u32);
             let expanded = self.system.successors_of_all(some, source, out);
-            let (mut processes, mut end) = ([0; AT_ONCE], first);
-            for ((from, state), processes) in (source..).zip(&some[..expanded]).zip(&mut processes) {
-                let steps = &out.entries()[end..];
-                let steps = &steps[..steps.iter().take_while(|entry| entry.source == from).count()];
-                end += steps.len();
-                *processes = self.left_out(state, steps);
-            }
-            if processes.iter().any(|&processes| processes != 0) {
-                out.retain(first, |entry| !LeftOut::has(processes[(entry.source - source) as usize], entry));
+            let steps = &out.entries()[first..];
+            if let Some(mut left) = LeftOutOfAll::by(self.reduction, &some[..expanded], source, steps) {
+                for ((_, own), left) in by_source(&some[..expanded], source, steps).zip(&mut left.of) {
+                    left.processes = unless_fatal(left.processes, own);
+                }
+                left.take_back(out, first);
             }
             number += expanded;
             if expanded < some.len() {

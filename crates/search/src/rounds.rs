@@ -2,7 +2,6 @@
 //! that a reduction leaves out.
 
 use contract::{Answer, Finding, LeftOut, Property, Reduction, Successor, Successors, System};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The answer to a fault of an initial state. An initial state that cannot be computed is a
 /// violation whatever the property says: a search without it would visit nothing and answer
@@ -33,26 +32,53 @@ pub(crate) fn leave_out(reduction: &dyn Reduction, state: &[u8], out: &mut Succe
 /// postponed process has steps.
 #[inline]
 pub(crate) fn left_out(reduction: &dyn Reduction, state: &[u8], steps: &[Successor]) -> LeftOut {
-    // A single step is always kept.
-    if steps.len() < 2 {
-        return LeftOut::NOTHING;
+    let mut left = [LeftOut::NOTHING];
+    if let [first, _, ..] = steps {
+        reduction.leave_out_of_all(&[state], first.source, steps, &mut left);
     }
-    let LeftOut { processes, postponed } = reduction.leave_out(state, steps);
-    if processes == 0 || steps.iter().all(|step| LeftOut::has(processes, step)) {
-        return LeftOut::NOTHING;
+    left[0]
+}
+
+/// How many states a reduction is asked about at once.
+pub(crate) const AT_ONCE: usize = 16;
+
+/// What is left out of each of several states.
+pub(crate) struct LeftOutOfAll {
+    pub of: [LeftOut; AT_ONCE],
+    /// The number of the first source of which something is left out.
+    first: u32,
+    source: u32,
+}
+
+impl LeftOutOfAll {
+    /// What the reduction leaves out of the steps of several states, if that is anything. The first
+    /// state is source number `source`, and there are at most [`AT_ONCE`].
+    #[inline]
+    pub fn by(reduction: &dyn Reduction, states: &[&[u8]], source: u32, steps: &[Successor]) -> Option<LeftOutOfAll> {
+        let mut of = [LeftOut::NOTHING; AT_ONCE];
+        reduction.leave_out_of_all(states, source, steps, &mut of[..states.len()]);
+        let first = of.iter().position(|left| left.processes != 0)?;
+        Some(LeftOutOfAll { of, first: source + first as u32, source })
     }
-    let moving =
-        if postponed == 0 { 0 } else { steps.iter().fold(0, |all, step| all | 1_u64.checked_shl(step.action.process).unwrap_or(0)) };
-    LeftOut { processes, postponed: postponed & processes & moving }
+
+    /// Takes these steps back. Those of all states begin at number `first` of `out`.
+    pub fn take_back(&self, out: &mut Successors, first: usize) {
+        let first = first + out.entries()[first..].partition_point(|entry| entry.source < self.first);
+        out.retain(first, |entry| !LeftOut::has(self.of[(entry.source - self.source) as usize].processes, entry));
+    }
 }
 
 /// Buffers for looking ahead.
 #[derive(Default)]
 pub(crate) struct Ahead {
     out: Successors,
-    /// The states to examine, and the hashes of all that were added.
-    open: Vec<Vec<u8>>,
-    seen: Vec<u64>,
+    /// States to look at, one after the other, and where each begins.
+    bytes: Vec<u8>,
+    open: Vec<usize>,
+    /// The hashes of all states that were put there. A state that is taken for another one is not
+    /// looked at, which is no more than a pity.
+    met: Vec<u64>,
+    state: Vec<u8>,
 }
 
 impl Ahead {
@@ -67,40 +93,47 @@ impl Ahead {
         postponed: u64,
     ) -> bool {
         let mut left = postponed;
+        self.bytes.clear();
         self.open.clear();
-        self.seen.clear();
+        self.met.clear();
         next.for_each(|state| self.keep(state));
+        let mut out = std::mem::take(&mut self.out);
         let mut looked = 0;
         // The search is depth-first, because the other processes move deep in the graph.
         while looked < LOOK_AHEAD
             && left != 0
-            && let Some(state) = self.open.pop()
+            && let Some(start) = self.open.pop()
         {
             looked += 1;
-            let mut out = std::mem::take(&mut self.out);
+            self.state.clear();
+            self.state.extend(self.bytes.drain(start..));
             out.clear();
-            system.successors(&state, &mut out);
+            system.successors(&self.state, &mut out);
             if out.is_cut_short() {
-                return false;
+                break;
             }
-            let processes = left_out(reduction, &state, out.entries()).processes;
+            let processes = left_out(reduction, &self.state, out.entries()).processes;
             left &= processes;
-            // The property may end the run at a fault.
-            let followed = out.iter().filter(|(entry, _)| entry.fault().is_none() && !LeftOut::has(processes, entry));
-            followed.for_each(|(_, next)| next.into_iter().for_each(|next| self.keep(next)));
-            self.out = out;
+            if left != 0 {
+                // A property may want to go no further than a fault.
+                let followed = out.iter().filter(|(entry, _)| entry.fault().is_none() && !LeftOut::has(processes, entry));
+                followed.for_each(|(_, next)| next.into_iter().for_each(|next| self.keep(next)));
+            }
         }
+        self.out = out;
         left == 0
     }
 
     /// Adds a state to examine, unless it was added before.
     fn keep(&mut self, state: &[u8]) {
-        let mut hasher = DefaultHasher::new();
-        state.hash(&mut hasher);
-        let hash = hasher.finish();
-        if !self.seen.contains(&hash) {
-            self.seen.push(hash);
-            self.open.push(state.to_vec());
+        let (words, rest) = state.as_chunks::<8>();
+        let mix = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = words.iter().fold(state.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
+        let hash = mix(hash, rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        if !self.met.contains(&hash) {
+            self.met.push(hash);
+            self.open.push(self.bytes.len());
+            self.bytes.extend_from_slice(state);
         }
     }
 }

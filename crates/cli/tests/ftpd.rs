@@ -271,7 +271,10 @@ fn by_lftp(port: &str, folder: &Path) -> String {
 
 /// Every session is a path of the model.
 fn conforms(folder: &Path, least: u64) {
-    let out = everypath(&["conform", "ftpd.pch", "out/trace", "--each", "handler", "--json"], folder);
+    let out = everypath(
+        &["conform", "ftpd.pch", "out/trace", "-D", "SESSIONS=1", "-D", "EVERY_COMMAND=1", "--each", "handler", "--json"],
+        folder,
+    );
     assert_eq!(out.status.code(), Some(0), "{}{}", text(&out.stdout), text(&out.stderr));
     let found: Value = serde_json::from_slice(&out.stdout).expect("JSON");
     assert!(found["processes"].as_u64().is_some_and(|count| count >= least), "{found}");
@@ -279,5 +282,10 @@ fn conforms(folder: &Path, least: u64) {
     let trace = std::fs::read_to_string(folder.join("out/trace")).expect("the trace");
     let step = trace.lines().filter(|line| line.starts_with("step")).nth(20).expect("a step");
     std::fs::write(folder.join("forged"), trace.replacen(step, &format!("{step}\n{step}"), 1)).expect("a file");
-    assert_eq!(everypath(&["conform", "ftpd.pch", "forged", "--each", "handler"], folder).status.code(), Some(1));
+    assert_eq!(
+        everypath(&["conform", "ftpd.pch", "forged", "-D", "SESSIONS=1", "-D", "EVERY_COMMAND=1", "--each", "handler"], folder)
+            .status
+            .code(),
+        Some(1)
+    );
 }

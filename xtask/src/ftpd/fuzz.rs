@@ -97,7 +97,7 @@ fn session(port: u16, random: &mut u64) -> std::io::Result<()> {
             }
         }
     }
-    if splitmix::next(random) % 2 == 0 {
+    if splitmix::next(random).is_multiple_of(2) {
         let _ = stream.read(&mut [0; 65536]);
     }
     Ok(())

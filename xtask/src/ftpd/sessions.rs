@@ -148,7 +148,14 @@ pub fn run(built: &Built, everypath: &Path, count: u64, seed: u64) -> Result<(),
     server.quiet(descriptors)?;
     drop(server);
     let mut conform = Command::new(everypath);
-    conform.arg("conform").arg(built.folder.join("ftpd.pch")).arg(&trace).args(["--each", "handler"]);
+    conform.arg("conform").arg(built.folder.join("ftpd.pch")).arg(&trace).args([
+        "--each",
+        "handler",
+        "-D",
+        "SESSIONS=1",
+        "-D",
+        "EVERY_COMMAND=1",
+    ]);
     let out = conform.output().map_err(wrong("conform"))?;
     let said = String::from_utf8_lossy(&out.stdout);
     if !out.status.success() {

@@ -1,7 +1,7 @@
 //! `everypath conform`: checks that a recorded run of a generated program is a path of its model.
 
 use super::{Asks, schema_of};
-use crate::args::OutputArguments;
+use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
 use crate::{Exit, input, say};
 use clap::Args;
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 /// `everypath conform`
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The text from which the program was generated
-    pub model: PathBuf,
+    #[command(flatten)]
+    pub model: ModelArguments,
     /// The trace that the program has written, by `EP_TRACE=FILE ./init`
     pub trace: PathBuf,
     /// Show each step, with its position in the text and the values in the model
@@ -69,11 +69,13 @@ impl Asks for Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let model = input::model(&arguments.model, &[])?;
+    let path = &arguments.model.model;
+    let defines = arguments.model.lf.define(path, &arguments.model.defines)?;
+    let model = input::model(path, &defines)?;
     let Some(program) = model.subject.byte_code().cloned() else {
-        return Err(Failure::Call(format!("{}: programs are generated from Promela with C in it", arguments.model.display())));
+        return Err(Failure::Call(format!("{}: programs are generated from Promela with C in it", path.display())));
     };
-    let (hybrid, map, _) = input::hybrid(&arguments.model, &[], false)?;
+    let (hybrid, map, _) = input::hybrid(path, &defines, false)?;
     let text = input::text(&arguments.trace)?;
     // Positions in pieces of the text that belong to the model alone.
     let hidden = |position: &Position| {
@@ -85,7 +87,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let tables = program.program();
     let symbol = |value: i64| i32::try_from(value).ok().and_then(|value| tables.symbol(value)).map(str::to_owned);
+    // A macro has one position for all that it contains. If a part of it is the model's alone, its
+    // steps are hidden, and what the program writes there is no further evidence.
     let known: BTreeSet<(u32, u32)> = tables.spans.iter().map(|span| (span.line, span.column)).collect();
+    let file = path.display().to_string();
+    let known: BTreeSet<(u32, u32)> =
+        known.into_iter().filter(|&(line, column)| !hidden(&Position { file: file.clone(), line, column })).collect();
     let code = arguments.code.as_deref().map(places_in_c).transpose()?.unwrap_or_default();
     let types: BTreeSet<String> = hybrid.process_types().map(str::to_owned).collect();
     let mut lines = Vec::new();
@@ -181,7 +188,7 @@ fn started(line: &str, name: &str) -> Option<u64> {
 /// Reports an event that the model cannot explain.
 fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, departure: &Departure) -> Exit {
     let what = match event {
-        Event::Step(process, line, column) => format!("process {process} executes {}:{line}:{column}", arguments.model.display()),
+        Event::Step(process, line, column) => format!("process {process} executes {}:{line}:{column}", arguments.model.model.display()),
         Event::Values(process, values) => format!("in process {process} {}", list(values)),
         Event::Start(_, name) | Event::Active(_, name) => format!("a process of the type `{name}` begins"),
         Event::Run(process, _) => format!("process {process} starts another"),

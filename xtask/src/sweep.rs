@@ -5,7 +5,7 @@ use crate::Failure;
 use crate::bench::child::{self, process_seconds};
 use crate::models::{self, Corpus, Model};
 use check::{Engine, Sampling, Subject};
-use contract::{Answer, Interest, Limits, Outcome, Property, Quiet, Statistics, Verdict};
+use contract::{Answer, Interest, Limits, Outcome, Property, Quiet, Verdict};
 use search::{AUTOMATON, Product, Refutation, Task};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -92,68 +92,122 @@ fn chosen(arguments: &Arguments) -> Result<Vec<Model>, Failure> {
     Ok(all)
 }
 
+/// What the models gave.
+#[derive(Default)]
+struct Summary {
+    /// Models whose visited states were compared, by a proposed measure and by another one.
+    proposed: u64,
+    other: u64,
+    /// Models with a peak under a third.
+    below: u64,
+    /// Monotonic, and slower than 1.5 times breadth first: those with a peak under a third, and
+    /// others.
+    slow: Vec<String>,
+    slow_others: Vec<String>,
+    wrong: Vec<String>,
+    /// Not compared: too many states, no program, or the sweep took too long.
+    large: Vec<String>,
+    unread: Vec<String>,
+    late: Vec<String>,
+}
+
 fn table(arguments: &Arguments) -> Result<(), Failure> {
     let resident = arguments.everypath.is_some();
     let more = if resident { (" MiB, of breadth first |", "---|") } else { ("", "") };
     println!("| model | states | measure | layers | peak | share | steps back | expansions | time, of breadth first |{}", more.0);
     println!("|---|---|---|---|---|---|---|---|---|{}", more.1);
-    let (mut below, mut slow, mut wrong, mut compared) = (0, Vec::new(), Vec::new(), 0);
+    let mut summary = Summary::default();
     for model in chosen(arguments)? {
-        let Ok(program) = model.load() else { continue };
-        let program = Arc::new(program);
-        let limits = Limits { time: Some(Duration::from_secs(arguments.seconds)), memory: Some(4 << 30), ..Limits::default() };
-        let bounded = Task { limits, states: Some(arguments.states), ..Task::default() };
-        let system = ready(&program);
-        let (breadth, taken) = timed(|| search::breadth_first(&system, &Plain::new(), &bounded));
-        if breadth.verdict != Verdict::Holds {
-            continue;
-        }
-        let Some(best) = check::propose(&program, &Sampling::default()).into_iter().next() else {
-            if !arguments.quick {
-                println!("| {} | {} | none found | | | | | | |", model.name, breadth.statistics.states);
-            }
-            continue;
-        };
-        let (atoms, system) = (best.measure.atoms(), ready(&best.program));
-        let (swept, needed) =
-            timed(|| search::sweep(&system, &mut Layers::new(Plain::new), atoms, &Task { states: None, ..bounded.clone() }));
-        let (heard, again) = (Heard::default(), Heard::default());
-        search::breadth_first(&system, &Plain::new(), &Task { property: &heard, ..bounded.clone() });
-        search::sweep(&system, &mut Layers::new(Plain::new), atoms, &Task { property: &again, states: None, ..bounded.clone() });
-        let Statistics { sweep: Some(sweep), .. } = swept.statistics else { continue };
-        if swept.verdict != Verdict::Holds {
-            println!("| {} | {} | `{}` | {} | | | | | not done in time |", model.name, breadth.statistics.states, best.text, sweep.layers);
-            continue;
-        }
-        compared += 1;
-        if heard.states() != again.states() {
-            wrong.push(model.name.clone());
-        }
-        let share = sweep.peak_states as f64 / breadth.statistics.states as f64;
-        let ratio = needed / taken.max(1e-6);
-        below += u64::from(share < 1.0 / 3.0);
-        if sweep.regress_steps == 0 && ratio > 1.5 {
-            slow.push(model.name.clone());
-        }
-        let memory = arguments.everypath.as_deref().map(|program| memory(program, &model, &best.text)).transpose()?;
-        println!(
-            "| {} | {} | `{}` | {} | {} | {:.1} % | {} | {} | {ratio:.2} |{}",
-            model.name,
-            breadth.statistics.states,
-            best.text,
-            sweep.layers,
-            sweep.peak_states,
-            share * 100.0,
-            sweep.regress_steps,
-            sweep.expanded_states,
-            memory.unwrap_or_default(),
-        );
+        compare(arguments, &model, &mut summary)?;
     }
-    println!("\n{compared} models swept; {below} with a peak under a third; monotonic but slower than 1.5 times: {slow:?}");
+    let Summary { proposed, other, below, slow, slow_others, wrong, large, unread, late } = summary;
+    println!("\nThe same states as breadth first: {} models, {} other states: {wrong:?}", proposed + other, wrong.len());
+    println!("{proposed} by a proposed measure, {other} by `{ANY}` because none was proposed");
+    println!("peak under a third: {below}; of these monotonic and slower than 1.5 times: {slow:?}; others so: {slow_others:?}");
+    println!("not compared: more than {} states or {} seconds: {large:?}", arguments.states, arguments.seconds);
+    println!("not compared: the sweep was not done in time: {late:?}; no program: {unread:?}");
     if wrong.is_empty() { Ok(()) } else { Err(format!("other states than breadth first: {wrong:?}")) }
 }
 
-/// The peak resident memory of both searches, each in a process of its own.
+/// A measure that every program has. It need not be a good one: any measure visits all states.
+const ANY: &str = "order(0)";
+
+/// Compares the states that a sweep visits with those of breadth-first search. Where the measure
+/// was proposed, and saves enough or is monotonic, prints a row with the times of both.
+fn compare(arguments: &Arguments, model: &Model, summary: &mut Summary) -> Result<(), Failure> {
+    let Ok(program) = model.load() else {
+        summary.unread.push(model.name.clone());
+        return Ok(());
+    };
+    let program = Arc::new(program);
+    let limits = Limits { time: Some(Duration::from_secs(arguments.seconds)), memory: Some(4 << 30), ..Limits::default() };
+    let bounded = Task { limits, states: Some(arguments.states), ..Task::default() };
+    let swept = Task { states: None, ..bounded.clone() };
+    let heard = Heard::default();
+    let breadth = search::breadth_first(&ready(&program), &Plain::new(), &Task { property: &heard, ..bounded.clone() });
+    if breadth.verdict != Verdict::Holds {
+        summary.large.push(model.name.clone());
+        return Ok(());
+    }
+    let best = check::propose(&program, &Sampling::default()).into_iter().next();
+    let any = || check::measured(&program, &check::parse_measure(ANY), &[]).map_err(|error| error.to_string());
+    let (measured, measure) = match &best {
+        Some(best) => (Arc::clone(&best.program), best.measure),
+        None => any()?,
+    };
+    let (atoms, system) = (measure.atoms(), ready(&measured));
+    let again = Heard::default();
+    let outcome = search::sweep(&system, &mut layers(), atoms, &Task { property: &again, ..swept.clone() });
+    let (Verdict::Holds, Some(sweep)) = (&outcome.verdict, outcome.statistics.sweep) else {
+        summary.late.push(model.name.clone());
+        return Ok(());
+    };
+    if heard.states() != again.states() {
+        summary.wrong.push(model.name.clone());
+    }
+    let Some(best) = best else {
+        summary.other += 1;
+        return Ok(());
+    };
+    summary.proposed += 1;
+    let states = breadth.statistics.states;
+    let share = sweep.peak_states as f64 / states as f64;
+    let (small, monotonic) = (share < 1.0 / 3.0, sweep.regress_steps == 0);
+    summary.below += u64::from(small);
+    if !small && !monotonic {
+        return Ok(());
+    }
+    let ratio = ratio(
+        || search::sweep(&system, &mut layers(), atoms, &swept),
+        // With the same atoms, so that both have the same program.
+        || search::breadth_first(&system, &Plain::new(), &bounded),
+    );
+    if monotonic && ratio > 1.5 {
+        if small { &mut summary.slow } else { &mut summary.slow_others }.push(model.name.clone());
+    }
+    let memory = arguments.everypath.as_deref().map(|program| memory(program, model, &best.text)).transpose()?;
+    println!(
+        "| {} | {states} | `{}` | {} | {} | {:.1} % | {} | {} | {ratio:.2} |{}",
+        model.name,
+        best.text,
+        sweep.layers,
+        sweep.peak_states,
+        share * 100.0,
+        sweep.regress_steps,
+        sweep.expanded_states,
+        memory.unwrap_or_default(),
+    );
+    Ok(())
+}
+
+/// The address space that one layer may use; see `check`.
+const LAYER_BYTES: u64 = 1 << 38;
+
+fn layers() -> Layers<Plain> {
+    Layers::new(|| Plain::with_budget(LAYER_BYTES))
+}
+
+/// The peak resident memory of both searches as a user runs them, in a process each.
 fn memory(program: &Path, model: &Model, measure: &str) -> Result<String, Failure> {
     let run = |how: &[&str]| {
         let path = model.path.display().to_string();
@@ -219,19 +273,20 @@ fn ready(program: &Arc<bytecode::Verified>) -> Box<dyn contract::CloneSystem> {
     system
 }
 
-/// The fastest of three runs, in processor seconds: the machine may have other users.
-fn timed(run: impl Fn() -> Outcome) -> (Outcome, f64) {
-    let once = || {
+/// How many times as long the first takes, in seconds of the processor: the fastest of several runs
+/// of each, in turn, since others may use the machine too.
+fn ratio(first: impl Fn() -> Outcome, second: impl Fn() -> Outcome) -> f64 {
+    let once = |run: &dyn Fn() -> Outcome| {
         let begun = process_seconds();
-        let outcome = run();
-        (outcome, process_seconds() - begun)
+        run();
+        (process_seconds() - begun).max(1e-9)
     };
-    let mut best = once();
-    for _ in 0..2 {
-        let next = once();
-        if next.1 < best.1 {
-            best = next;
-        }
+    let (mut best, mut spent, mut rounds) = ((f64::MAX, f64::MAX), 0.0, 0);
+    while rounds < 3 || rounds < 200 && spent < 1.0 {
+        let (one, other) = (once(&first), once(&second));
+        best = (best.0.min(one), best.1.min(other));
+        spent += one + other;
+        rounds += 1;
     }
-    best
+    best.0 / best.1
 }

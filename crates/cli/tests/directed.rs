@@ -85,6 +85,35 @@ fn what_makes_no_sense_is_refused() {
     folder.run(&["check", "p.pml", "--search", "ida-star", "--store", "bits", "--memory", "64M"]).exits(1);
 }
 
+/// Partial-order reduction is used where it costs no guarantee, and told where not. Over an array
+/// of bits a directed search finds violations and never says that there are none.
+#[test]
+fn reductions_and_arrays_of_bits_are_used_where_they_are_sound() {
+    let folder = Folder::with("p.pml", PHILOSOPHERS);
+    for (order, reduced) in [("best-first", true), ("beam", true), ("race", true), ("astar", false), ("ida-star", false)] {
+        let json = folder.run(&["check", "p.pml", "--search", order, "--json"]).exits(1).json();
+        assert_eq!(json["reduction"]["por"], reduced, "{json}");
+        assert_eq!(json["reduction"]["off"].as_str().is_some_and(|why| why.contains("shortest path")), !reduced, "{json}");
+        let full = folder.run(&["check", "p.pml", "--search", order, "--no-por", "--json"]).exits(1).json();
+        assert_eq!((&full["reduction"]["por"], &full["violation"]["kind"]), (&false.into(), &json["violation"]["kind"]), "{full}");
+    }
+    // In turn they never starve.
+    folder.write(
+        "fine.pml",
+        PHILOSOPHERS
+            .replace("fork[_pid]!1 ->", "atomic { fork[_pid]!1; fork[(_pid + 1) % N]!1 } ->")
+            .replace("danger:\t\tfork[(_pid + 1) % N]!1;\n", ""),
+    );
+    for order in ["best-first", "ida-star", "beam", "race"] {
+        folder.run(&["check", "p.pml", "--search", order, "--store", "bits", "--memory", "64M"]).exits(1);
+        let json = folder.run(&["check", "fine.pml", "--search", order, "--store", "bits", "--memory", "64M", "--json"]).exits(3).json();
+        assert_eq!(json["reason"], "lossy-store", "{order}: {json}");
+    }
+    for order in ["best-first", "astar", "race"] {
+        folder.run(&["check", "fine.pml", "--search", order]).exits(0);
+    }
+}
+
 #[test]
 fn weights_and_widths_count() {
     let folder = Folder::with("c.pml", COUNTERS);

@@ -156,6 +156,9 @@ fn every_search() -> Vec<Vec<&'static str>> {
     let mut all: Vec<Vec<&str>> =
         orders.iter().flat_map(|&order| stores.map(|store| vec!["--search", order, "--store", store, "--memory", "200M"])).collect();
     all.push(vec!["--search", "dfs", "--store", "cache", "--memory", "200M"]);
+    for order in ["sweep", "best-first", "astar", "ida-star", "beam", "race"] {
+        all.push(vec!["--search", order, "--memory", "200M"]);
+    }
     // An array of a gigabyte, of which almost nothing is used.
     for order in ["auto", "dfs"] {
         all.push(vec!["--search", order, "--store", "bits", "--memory", "2100M"]);

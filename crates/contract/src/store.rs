@@ -154,6 +154,27 @@ pub trait StoreWorker {
         Ok(entries.len())
     }
 
+    /// Hashes and inserts the states of some entries of a batch, whether they have a fault or not.
+    /// New states are appended to `fresh`. `hashes` is scratch space.
+    fn insert_some(&mut self, batch: &Successors, entries: &[u32], hashes: &mut Vec<u64>, fresh: &mut Vec<Fresh>) -> Result<(), StoreFull> {
+        let state_of = |entry: u32| batch.state(&batch.entries()[entry as usize]);
+        hashes.clear();
+        hashes.extend(entries.iter().map(|&entry| {
+            let Some(state) = state_of(entry) else { return 0 };
+            let hash = self.hash(state);
+            self.prefetch(hash);
+            hash
+        }));
+        for (&entry, &hash) in entries.iter().zip(&*hashes) {
+            let Some(state) = state_of(entry) else { continue };
+            let Inserted { id, new } = self.insert(hash, state)?;
+            if new {
+                fresh.push(Fresh { entry, kept: self.keeps(id), id });
+            }
+        }
+        Ok(())
+    }
+
     /// Appends to `found`, for each entry of a batch, the result of [`find`](Self::find) for its
     /// state; `None` for an entry without a state. `hashes` has a hash for each entry.
     fn find_batch(&mut self, batch: &Successors, hashes: &[u64], found: &mut Vec<Option<StateId>>) {

@@ -93,6 +93,19 @@ pub trait System: Send {
         Ok(())
     }
 
+    /// Appends, for each entry of a batch, the [`values`](Self::values) in its state, and zeros for
+    /// an entry without a state.
+    fn values_of_all(&mut self, batch: &Successors, atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        out.reserve(batch.len() * atoms.len());
+        batch.iter().try_for_each(|(_, state)| match state {
+            Some(state) => self.values(state, atoms, out),
+            None => {
+                out.extend(atoms.iter().map(|_| 0));
+                Ok(())
+            }
+        })
+    }
+
     /// Explains a fault this system raised.
     fn describe_fault(&self, code: FaultCode) -> Fault {
         Fault::new(ViolationKind::Other("fault"), format!("fault number {}", code.get()))
@@ -158,6 +171,10 @@ impl<S: System + ?Sized> System for Box<S> {
 
     fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
         (**self).values(state, atoms, out)
+    }
+
+    fn values_of_all(&mut self, batch: &Successors, atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        (**self).values_of_all(batch, atoms, out)
     }
 
     fn describe_fault(&self, code: FaultCode) -> Fault {

@@ -1,10 +1,12 @@
 //! Native code for expressions.
 
-use crate::emit::{Emitter, Env, field, trusted};
+use crate::emit::{Emitter, Env, field, trusted, view};
+use crate::expanded::ProcessAt;
 use crate::helpers;
 use bytecode::{Fault, FaultKind};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
+use std::mem::offset_of;
 use stepgraph::{Binary, ChannelQuery, Expr, ExprId, Unary};
 
 fn comparison(op: Binary) -> Option<IntCC> {
@@ -264,23 +266,60 @@ impl Emitter<'_, '_, '_> {
         if quotient { self.b.ins().sdiv(left, right) } else { self.b.ins().srem(left, right) }
     }
 
+    /// A process by its number: whether there is none, and the address of its description. That of
+    /// some other process is given if there is none, so that it can be read in any case.
+    fn description(&mut self, number: Value, env: &Env) -> (Value, Value) {
+        let count = self.process_count(env);
+        let missing = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, number, count);
+        let zero = self.int(0);
+        let number = self.b.ins().select(missing, zero, number);
+        let wide = self.b.ins().uextend(types::I64, number);
+        let skip = self.b.ins().imul_imm_s(wide, size_of::<ProcessAt>() as i64);
+        let processes = self.b.ins().load(types::I64, trusted(), self.ctx, view!(processes));
+        (missing, self.b.ins().iadd(processes, skip))
+    }
+
+    /// Type and location of a process, as `type << 16 | location`; −1 if there is none. Without
+    /// branches and calls, so that what is read again and again is loaded once.
     fn whereabouts(&mut self, operand: ExprId, env: &Env, next: Block) -> Value {
         let number = self.expr(operand, env, next);
+        let (missing, process) = self.description(number, env);
+        let mut part = |offset: usize| self.b.ins().load(types::I32, trusted(), process, offset as i32);
+        let location = part(offset_of!(ProcessAt, location));
+        let mask = part(offset_of!(ProcessAt, mask));
+        let ty = part(offset_of!(ProcessAt, ty));
+        // The first bytes of a state are there in any case.
+        let zero = self.int(0);
+        let at = self.b.ins().select(missing, zero, location);
+        let wide = self.b.ins().uextend(types::I64, at);
         let memory = self.memory(env);
-        let count = self.process_count(env);
-        self.call("whereabouts", &[self.ctx, memory, count, number])
+        let place = self.b.ins().iadd(memory, wide);
+        let bytes = self.b.ins().uload16(types::I32, trusted(), place, 0);
+        let found = self.b.ins().band(bytes, mask);
+        let high = self.b.ins().ishl_imm_u(ty, 16);
+        let found = self.b.ins().bor(found, high);
+        let none = self.int(-1);
+        self.b.ins().select(missing, none, found)
     }
 
     /// A local of another process: 0 if it does not exist.
     fn remote(&mut self, number: Value, ty: u8, slot: bytecode::Slot, skip: Value, env: &Env) -> Value {
-        let count = self.process_count(env);
-        let wanted = self.int(ty as i32);
-        let offset = self.call("instance", &[self.ctx, count, number, wanted]);
-        let place = self.b.ins().iadd_imm_s(skip, slot.offset as i64);
-        let missing = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, offset, 0);
-        let at = self.b.ins().iadd(offset, place);
-        let at = self.b.ins().select(missing, offset, at);
-        self.load_if_found(at, slot.ty, env)
+        let (missing, process) = self.description(number, env);
+        let found = self.b.ins().load(types::I32, trusted(), process, offset_of!(ProcessAt, ty) as i32);
+        let another = self.b.ins().icmp_imm_s(IntCC::NotEqual, found, i64::from(ty));
+        let missing = self.b.ins().bor(missing, another);
+        let offset = self.b.ins().load(types::I32, trusted(), process, offset_of!(ProcessAt, offset) as i32);
+        let wide = self.b.ins().uextend(types::I64, offset);
+        let at = self.b.ins().iadd(wide, skip);
+        let at = self.b.ins().iadd_imm_s(at, slot.offset as i64);
+        // The first bytes of a state are there in any case.
+        let none = self.b.ins().iconst(types::I64, 0);
+        let at = self.b.ins().select(missing, none, at);
+        let memory = self.memory(env);
+        let place = self.b.ins().iadd(memory, at);
+        let value = self.load(slot.ty, place, 0);
+        let zero = self.int(0);
+        self.b.ins().select(missing, zero, value)
     }
 
     /// The value at an offset, or 0 if the offset is negative.

@@ -38,6 +38,7 @@ use context::{Context, Purpose, View, view_of};
 use contract::{Effort, Enough, FaultCode, PROPOSITIONS_MAX, Proposition, Successors, System};
 use std::sync::Arc;
 use std::time::Duration;
+use tables::ValueCode;
 use vm::Interpreter;
 
 /// How long a search may wait for native code before it starts without. Most programs are
@@ -390,6 +391,12 @@ impl Native {
 #[inline]
 fn native_value(context: &mut Context, atom: u32) -> Option<Result<i32, FaultCode>> {
     let code = context.tables.atom(atom)?;
+    value_by(context, code)
+}
+
+/// The value of an atom with this code.
+#[inline]
+fn value_by(context: &mut Context, code: ValueCode) -> Option<Result<i32, FaultCode>> {
     // SAFETY: the code of an atom of this program. The context looks at one of its states, and an
     // atom asks for no process, so neither the offset nor the number is used.
     let result = unsafe { code(context, 0, 0) };
@@ -511,6 +518,33 @@ impl System for Native {
             out.truncate(before);
             self.interpreter.values(state, atoms, out)
         })
+    }
+
+    fn values_of_all(&mut self, batch: &Successors, atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        out.reserve(batch.len() * atoms.len());
+        let codes: Vec<ValueCode> = atoms.iter().map_while(|&atom| self.context.tables.atom(atom)).collect();
+        for (_, state) in batch.iter() {
+            let Some(state) = state else {
+                out.extend(atoms.iter().map(|_| 0));
+                continue;
+            };
+            let (before, context) = (out.len(), &mut *self.context);
+            if codes.len() == atoms.len() && context.asked.load(&context.program, &context.tables, state).is_ok() {
+                self.read_asked();
+                for &code in &codes {
+                    match value_by(&mut self.context, code) {
+                        Some(Ok(value)) => out.push(value.into()),
+                        Some(Err(fault)) => return Err(fault),
+                        None => break,
+                    }
+                }
+            }
+            if out.len() < before + atoms.len() {
+                out.truncate(before);
+                self.interpreter.values(state, atoms, out)?;
+            }
+        }
+        Ok(())
     }
 
     fn get_ready(&mut self, most: Duration) -> bool {

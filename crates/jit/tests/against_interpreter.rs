@@ -127,6 +127,47 @@ fn more_processes_than_a_search_meets() {
     assert!(tried > 10, "only {tried} programs create nothing");
 }
 
+/// The values of atoms in all states of a batch, one by one and together, with and without code.
+#[test]
+fn values_of_batches() {
+    let (mut valued, mut faulty) = (0, 0);
+    for seed in 0..120 {
+        let Some(program) = testkit::random::verified(seed).map(Arc::new) else { continue };
+        let atoms: Vec<u32> = (0..program.program().atoms.len() as u32).collect();
+        let mut native = Native::selected(program.clone(), SELECTIONS[seed as usize % 4]).expect("native code for this machine");
+        native.wait();
+        let mut reference = Interpreter::new(program.clone());
+        let mut batch = Successors::new();
+        reference.initial(&mut batch);
+        for _ in 0..6 {
+            let states: Vec<Vec<u8>> = batch.iter().filter_map(|(_, state)| Some(state?.to_vec())).take(40).collect();
+            for atoms in [&atoms[..], &atoms[..atoms.len().min(1)], &[]] {
+                let (mut known, mut found, mut single) = (Vec::new(), Vec::new(), Vec::new());
+                let answer = reference.values_of_all(&batch, atoms, &mut known);
+                assert_eq!(native.values_of_all(&batch, atoms, &mut found), answer, "seed {seed}");
+                match answer {
+                    Ok(()) => {
+                        assert_eq!(found, known, "seed {seed}");
+                        assert_eq!(found.len(), batch.len() * atoms.len());
+                        for (_, state) in batch.iter() {
+                            match state {
+                                Some(state) => assert_eq!(native.values(state, atoms, &mut single), Ok(())),
+                                None => single.extend(atoms.iter().map(|_| 0)),
+                            }
+                        }
+                        assert_eq!(single, known, "seed {seed}");
+                        valued += known.len();
+                    }
+                    Err(_) => faulty += 1,
+                }
+            }
+            batch.clear();
+            states.iter().for_each(|state| reference.successors(state, &mut batch));
+        }
+    }
+    assert!(valued > 1000 && faulty > 0, "{valued} values, {faulty} faults");
+}
+
 fn large(family: Family, instructions: usize) -> Arc<Verified> {
     languages::testing::compile(family.file_name(), &family.text(instructions), &[]).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -235,7 +235,11 @@ impl Stash {
         // States with bytes come first, because they take more memory.
         let chunk = if self.with_bytes.waiting.is_empty() { &mut self.kept } else { &mut self.with_bytes };
         let len = chunk.waiting.len();
-        (len > 0).then(|| chunk.split_off(len.saturating_sub(most)))
+        match len {
+            0 => None,
+            _ if len <= most => Some(std::mem::take(chunk)),
+            _ => Some(chunk.split_off(len - most)),
+        }
     }
 
     /// Removes and returns the lower half, for another worker.

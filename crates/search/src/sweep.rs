@@ -27,12 +27,12 @@ use crate::rounds::initial_fault;
 use crate::sync::lock;
 use crate::task::Task;
 use contract::{
-    Answer, FaultCode, Finding, Fresh, Layered, Outcome, Statistics, StopReason, Store, StoreWorker, Successors, Sweep, System,
+    Answer, FaultCode, Finding, Fresh, Layered, Outcome, Statistics, StopReason, Store, StoreWorker, Successor, Successors, Sweep, System,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The most expressions of a measure.
 pub const MEASURE_MAX: usize = 4;
@@ -52,15 +52,10 @@ const SHARED_STATES: usize = 4096;
 /// The layer of the persistent states.
 const PERSISTENT: u64 = 0;
 
-/// The number of recently used values whose layers are remembered.
-const RECENT: usize = 64;
-
-/// The position of a value among the recent ones.
-#[inline]
-fn slot(value: &Value) -> usize {
-    let spread = value.iter().fold(0_u64, |sum, &part| sum.wrapping_mul(31).wrapping_add(part as u64));
-    spread as usize % RECENT
-}
+/// States that a system expands at once, and a batch that takes longer than this is cut short; see
+/// `expand`.
+const LOOK_EVERY: usize = 16;
+const SLOW: Duration = Duration::from_millis(5);
 
 /// Explores `system` by the measure whose expressions have these numbers, the most significant
 /// first. Without any, all states are in one layer. The store must be empty.
@@ -198,6 +193,10 @@ impl Shared<'_> {
 #[derive(Default)]
 struct Group {
     name: u64,
+    /// The value of all of them, unless they go to the persistent states.
+    value: Value,
+    /// Whether some persistent state has this value.
+    guarded: bool,
     entries: Vec<u32>,
 }
 
@@ -206,32 +205,48 @@ struct Group {
 struct Groups {
     groups: Vec<Group>,
     used: usize,
-    slots: HashMap<u64, usize, BuildQuick>,
-    /// The layer that was used last.
-    last: usize,
+    /// For each value that came up, its group.
+    known: Vec<(Value, usize)>,
+    /// The same, if there are many values.
+    many: HashMap<Value, usize, BuildQuick>,
 }
+
+/// Values that are looked for one after the other.
+const FEW_VALUES: usize = 12;
 
 impl Groups {
     fn begin(&mut self) {
-        (self.used, self.last) = (0, 0);
-        self.slots.clear();
+        self.used = 0;
+        self.known.clear();
+        self.many.clear();
     }
 
+    /// The group of a value that came up before.
     #[inline]
-    fn push(&mut self, name: u64, index: u32) {
-        if self.last >= self.used || self.groups[self.last].name != name {
-            self.last = *self.slots.entry(name).or_insert(self.used);
-            if self.last == self.used {
-                if self.used == self.groups.len() {
-                    self.groups.push(Group::default());
-                }
-                let group = &mut self.groups[self.used];
-                group.name = name;
-                group.entries.clear();
-                self.used += 1;
+    fn find(&self, value: &Value) -> Option<usize> {
+        let found = self.known.iter().find(|(known, _)| known == value).map(|&(_, group)| group);
+        if found.is_some() || self.many.is_empty() { found } else { self.many.get(value).copied() }
+    }
+
+    /// The group for a value that did not come up before.
+    fn add(&mut self, value: Value, name: u64, guarded: bool) -> usize {
+        let shared = (name == PERSISTENT).then(|| self.all().iter().position(|group| group.name == PERSISTENT)).flatten();
+        let group = shared.unwrap_or(self.used);
+        if group == self.used {
+            if self.used == self.groups.len() {
+                self.groups.push(Group::default());
             }
+            let group = &mut self.groups[self.used];
+            (group.name, group.value, group.guarded) = (name, value, guarded);
+            group.entries.clear();
+            self.used += 1;
         }
-        self.groups[self.last].entries.push(index);
+        if self.known.len() < FEW_VALUES {
+            self.known.push((value, group));
+        } else {
+            self.many.insert(value, group);
+        }
+        group
     }
 
     fn all(&self) -> &[Group] {
@@ -239,25 +254,30 @@ impl Groups {
     }
 }
 
+/// A state that is expanded.
+#[derive(Clone, Copy)]
+struct SourceState {
+    link: Link,
+    depth: u64,
+    /// Its first entry in the buffer.
+    first: usize,
+}
+
 /// One worker.
 struct Hand<S> {
     system: S,
     number: usize,
     out: Successors,
-    /// The value of each entry of `out`, and the entries by layer.
-    values_of: Vec<Value>,
+    /// The values of the entries of `out`, and which of them go to which layer.
+    values: Vec<i64>,
     groups: Groups,
-    /// The entries that go to one layer, their hashes there, and the new ones.
-    batch: Successors,
+    /// The hashes of entries that go to one layer, and those that are new there.
     hashes: Vec<u64>,
     fresh: Vec<Fresh>,
-    /// The link, depth and first entry of each source of `out`.
-    sources: Vec<(Link, u64, usize)>,
-    values: Vec<i64>,
+    sources: Vec<SourceState>,
     state: Vec<u8>,
-    /// Recent values, each with the name of its layer; no such layer has the name 0 of the
-    /// persistent states.
-    recent: [(Value, u64); RECENT],
+    /// The last batch took long.
+    slow: bool,
     names: HashMap<Value, u64, BuildQuick>,
     /// States found in the current layer and in later ones, by the name of their layer.
     ahead: HashMap<u64, (Value, Stash), BuildQuick>,
@@ -281,15 +301,13 @@ impl<S: System> Hand<S> {
             system,
             number,
             out: Successors::new(),
-            values_of: Vec::new(),
+            values: Vec::new(),
             groups: Groups::default(),
-            batch: Successors::new(),
             hashes: Vec::new(),
             fresh: Vec::new(),
             sources: Vec::new(),
-            values: Vec::new(),
             state: Vec::new(),
-            recent: [(Value::default(), PERSISTENT); RECENT],
+            slow: true,
             names: HashMap::default(),
             ahead: HashMap::default(),
             roots: Vec::new(),
@@ -318,7 +336,8 @@ impl<S: System> Hand<S> {
             if answer == Answer::Continue
                 && let Some(state) = state
             {
-                let Some((value, name)) = self.place(shared, state) else { break };
+                let Some(value) = self.value(shared, state) else { break };
+                let name = self.name_of(shared, value);
                 let layer = T::layer(&mut worker, name);
                 let hash = layer.hash(state);
                 let Ok(inserted) = layer.insert(hash, state) else {
@@ -336,7 +355,7 @@ impl<S: System> Hand<S> {
             }
             if let Answer::Stop(finding) = answer {
                 let at = self.log.push(Link::NONE, index as u32);
-                self.keep(shared, Found { finding, at, step: None, length: 0 });
+                keep(shared, &mut self.found, Found { finding, at, step: None, length: 0 });
             }
         }
         out.clear();
@@ -395,34 +414,53 @@ impl<S: System> Hand<S> {
         self.sources.clear();
         let most_depth = shared.task.limits.depth.unwrap_or(u64::MAX);
         let layer = T::layer(worker, present.name);
+        let begun = Instant::now();
         while index < chunk.waiting.len() && self.out.len() < BATCH {
-            let (id, link, depth) = (chunk.waiting[index], chunk.link(index), chunk.depth(index, 0));
-            index += 1;
-            if depth >= most_depth {
+            if !self.sources.is_empty() {
+                self.slow = begun.elapsed() > SLOW;
+                if self.slow {
+                    break;
+                }
+            }
+            if chunk.depth(index, 0) >= most_depth {
                 self.truncated = true;
+                index += 1;
                 continue;
             }
-            self.depth = self.depth.max(depth);
-            let state = match chunk.state(index - 1).or_else(|| layer.view(id)) {
-                Some(state) => state,
-                None => {
-                    layer.read(id, &mut self.state);
-                    &self.state
+            let id = chunk.waiting[index];
+            let is_seen = chunk.state(index).is_some() || layer.view(id).is_some();
+            if !is_seen {
+                layer.read(id, &mut self.state);
+            }
+            let mut states: [&[u8]; LOOK_EVERY] = [&self.state; LOOK_EVERY];
+            let most = if self.slow || !is_seen { 1 } else { LOOK_EVERY };
+            let mut count = usize::from(!is_seen);
+            for (place, at) in states[count..most].iter_mut().zip(index..chunk.waiting.len()) {
+                let Some(state) = chunk.state(at).or_else(|| layer.view(chunk.waiting[at])) else { break };
+                if chunk.depth(at, 0) >= most_depth {
+                    break;
                 }
-            };
-            let first = self.out.len();
-            self.out.begin_source(self.sources.len() as u32);
-            self.system.successors(state, &mut self.out);
+                *place = state;
+                count += 1;
+            }
+            let (mut end, mut number) = (self.out.len(), self.sources.len() as u32);
+            let expanded = self.system.successors_of_all(&states[..count], number, &mut self.out);
+            for state in &states[..expanded] {
+                let (link, depth, first) = (chunk.link(index), chunk.depth(index, 0), end);
+                end += self.out.entries()[first..].iter().take_while(|entry| entry.source == number).count();
+                self.sources.push(SourceState { link, depth, first });
+                self.depth = self.depth.max(depth);
+                self.expanded += 1;
+                (index, number) = (index + 1, number + 1);
+                if end == first {
+                    let valid = self.system.is_valid_end(state);
+                    if let Answer::Stop(finding) = shared.task.property.terminal(state, valid) {
+                        keep(shared, &mut self.found, Found { finding, at: link, step: None, length: depth });
+                    }
+                }
+            }
             if self.out.is_cut_short() {
                 return index;
-            }
-            self.sources.push((link, depth, first));
-            self.expanded += 1;
-            if self.out.len() == first {
-                let valid = self.system.is_valid_end(state);
-                if let Answer::Stop(finding) = shared.task.property.terminal(state, valid) {
-                    self.keep(shared, Found { finding, at: link, step: None, length: depth });
-                }
             }
         }
         index
@@ -430,60 +468,91 @@ impl<S: System> Hand<S> {
 
     /// The second and third pass measure, hash and insert the generated successors.
     fn insert<T: Layered>(&mut self, shared: &Shared<'_>, worker: &mut T::Worker<'_>, present: &Present<'_>) -> Result<(), ()> {
-        let out = std::mem::take(&mut self.out);
-        let result = self.insert_all::<T>(shared, worker, present, &out);
-        self.out = out;
+        let (out, mut groups) = (std::mem::take(&mut self.out), std::mem::take(&mut self.groups));
+        let result = self.divide::<T>(shared, worker, present, &out, &mut groups).and_then(|faults| {
+            groups.all().iter().try_for_each(|group| {
+                let whole = !faults && group.entries.len() == out.len();
+                self.insert_group::<T>(shared, worker, group, whole, &out)
+            })
+        });
+        (self.out, self.groups) = (out, groups);
         result
     }
 
-    fn insert_all<T: Layered>(
+    /// Which successors go to which layer; whether some of them have faults.
+    fn divide<T: Layered>(
         &mut self,
         shared: &Shared<'_>,
         worker: &mut T::Worker<'_>,
         present: &Present<'_>,
         out: &Successors,
-    ) -> Result<(), ()> {
-        self.values_of.clear();
-        self.groups.begin();
-        let mut faults = false;
+        groups: &mut Groups,
+    ) -> Result<bool, ()> {
+        groups.begin();
+        let parts = shared.measure.len();
+        self.values.clear();
+        // Only some state has no value if this fails, and that state may not count.
+        let measured = self.system.values_of_all(out, shared.measure, &mut self.values).is_ok();
+        let (mut last, mut group, mut faults) = (present.value, None, false);
         for (index, entry) in out.entries().iter().enumerate() {
-            self.values_of.push(present.value);
             if let Some(code) = entry.fault() {
                 faults = true;
-                match shared.task.property.fault(code, entry.has_state()) {
-                    Answer::Continue => {}
-                    Answer::Prune => continue,
-                    Answer::Stop(finding) => {
-                        let (link, depth, first) = self.sources[entry.source as usize];
-                        let step = Some(Choice::Index((index - first) as u32));
-                        self.keep(shared, Found { finding, at: link, step, length: depth + 1 });
-                        continue;
-                    }
+                if !self.passes_fault(shared, code, index, entry) {
+                    continue;
                 }
             }
-            let Some(state) = out.state(entry) else { continue };
+            if !entry.has_state() {
+                continue;
+            }
             self.transitions += 1;
-            let (value, mut name) = self.place(shared, state).ok_or(())?;
-            self.values_of[index] = value;
-            if value < present.value {
+            let same = measured && self.values[index * parts..][..parts] == last[..parts];
+            let number = match group.filter(|_| same) {
+                Some(number) => number,
+                None => {
+                    if measured {
+                        last = Value::default();
+                        last[..parts].copy_from_slice(&self.values[index * parts..][..parts]);
+                    } else {
+                        last = self.value(shared, out.state(entry).unwrap_or_default()).ok_or(())?;
+                    }
+                    match groups.find(&last) {
+                        Some(number) => number,
+                        None => {
+                            let name = if last < present.value { PERSISTENT } else { self.name_of(shared, last) };
+                            groups.add(last, name, name != PERSISTENT && present.persistent.contains(&name))
+                        }
+                    }
+                }
+            };
+            group = Some(number);
+            let to = &mut groups.groups[number];
+            if to.name == PERSISTENT {
                 self.regress += 1;
-                name = PERSISTENT;
-            } else if present.persistent.contains(&name) {
-                let layer = T::layer(worker, PERSISTENT);
+            } else if to.guarded {
+                let (layer, state) = (T::layer(worker, PERSISTENT), out.state(entry).unwrap_or_default());
                 let hash = layer.hash(state);
                 if layer.find(hash, state).is_some() {
                     continue;
                 }
             }
-            self.groups.push(name, index as u32);
+            to.entries.push(index as u32);
         }
-        let groups = std::mem::take(&mut self.groups);
-        let inserted = groups.all().iter().try_for_each(|group| {
-            let whole = !faults && group.entries.len() == out.len();
-            self.insert_group::<T>(shared, worker, group, whole, out)
-        });
-        self.groups = groups;
-        inserted
+        Ok(faults)
+    }
+
+    /// Shows the property the fault of an entry; whether its step is to be followed.
+    #[cold]
+    fn passes_fault(&mut self, shared: &Shared<'_>, code: FaultCode, index: usize, entry: &Successor) -> bool {
+        match shared.task.property.fault(code, entry.has_state()) {
+            Answer::Continue => true,
+            Answer::Prune => false,
+            Answer::Stop(finding) => {
+                let SourceState { link, depth, first } = self.sources[entry.source as usize];
+                let step = Some(Choice::Index((index - first) as u32));
+                keep(shared, &mut self.found, Found { finding, at: link, step, length: depth + 1 });
+                false
+            }
+        }
     }
 
     /// Inserts successors of one layer together, which its store does fastest. `whole` says that
@@ -496,91 +565,86 @@ impl<S: System> Hand<S> {
         whole: bool,
         out: &Successors,
     ) -> Result<(), ()> {
-        let mut copied = std::mem::take(&mut self.batch);
-        copied.clear();
-        if !whole {
-            for &index in &group.entries {
-                let entry = &out.entries()[index as usize];
-                out.state(entry).into_iter().for_each(|state| copied.push(state, entry.action));
-            }
-        }
-        let batch = if whole { out } else { &copied };
         let layer = T::layer(worker, group.name);
-        self.hashes.clear();
-        layer.hash_batch(batch, &mut self.hashes);
-        let mut fresh = std::mem::take(&mut self.fresh);
-        let inserted = layer.insert_batch(batch, &self.hashes, 0, &mut fresh);
+        let Hand { hashes, fresh, sources, log, .. } = self;
+        hashes.clear();
+        fresh.clear();
+        let inserted = if whole {
+            layer.hash_batch(out, hashes);
+            layer.insert_batch(out, hashes, 0, fresh).is_ok()
+        } else {
+            layer.insert_some(out, &group.entries, hashes, fresh).is_ok()
+        };
         let slow = layer.reads_slowly();
-        for Fresh { entry, kept, id } in fresh.drain(..) {
-            let index = if whole { entry as usize } else { group.entries[entry as usize] as usize };
+        let states_wanted = shared.task.property.interest().states;
+        // Where those that are not persistent go.
+        let mut ahead = (group.name != PERSISTENT && !fresh.is_empty())
+            .then(|| self.ahead.entry(group.name).or_insert_with(|| (group.value, Stash::default())));
+        for &Fresh { entry, kept, id } in &*fresh {
+            let index = entry as usize;
             let entry = &out.entries()[index];
             let Some(state) = out.state(entry) else { continue };
-            let (link, depth, first) = self.sources[entry.source as usize];
+            let SourceState { link, depth, first } = sources[entry.source as usize];
             let step = (index - first) as u32;
             self.states += 1;
-            if shared.task.property.interest().states {
+            if states_wanted {
                 match shared.task.property.state(state) {
                     Answer::Continue => {}
                     Answer::Prune => continue,
                     Answer::Stop(finding) => {
-                        self.keep(shared, Found { finding, at: link, step: Some(Choice::Index(step)), length: depth + 1 });
+                        keep(shared, &mut self.found, Found { finding, at: link, step: Some(Choice::Index(step)), length: depth + 1 });
                         continue;
                     }
                 }
             }
-            let link = self.log.push(link, step);
-            let value = self.values_of[index];
-            if group.name == PERSISTENT {
-                self.persistent += 1;
-                let own = self.name_of(shared, value);
-                self.persistent_layers.insert(own);
-                if self.roots.last().is_none_or(|(last, _)| *last != value) {
-                    self.roots.push((value, Stash::default()));
-                }
-                if let Some((_, stash)) = self.roots.last_mut() {
-                    stash.push(id, link, depth + 1, Some(state));
-                }
-            } else {
-                let (_, stash) = self.ahead.entry(group.name).or_insert_with(|| (value, Stash::default()));
+            let link = log.push(link, step);
+            if let Some((_, stash)) = &mut ahead {
                 stash.push(id, link, depth + 1, if kept && !slow { None } else { Some(state) });
+                continue;
+            }
+            // This is rare, so the state may be measured again.
+            let mut value = Value::default();
+            self.values.clear();
+            if self.system.values(state, shared.measure, &mut self.values).is_err() {
+                return Err(());
+            }
+            value[..self.values.len()].copy_from_slice(&self.values);
+            self.persistent += 1;
+            let own = *self.names.entry(value).or_insert_with(|| shared.name(value));
+            self.persistent_layers.insert(own);
+            if self.roots.last().is_none_or(|(last, _)| *last != value) {
+                self.roots.push((value, Stash::default()));
+            }
+            if let Some((_, stash)) = self.roots.last_mut() {
+                stash.push(id, link, depth + 1, Some(state));
             }
         }
-        (self.batch, self.fresh) = (copied, fresh);
-        inserted.map(drop).map_err(drop)
+        if inserted { Ok(()) } else { Err(()) }
     }
 
-    /// The value of a state and the name of its layer; `None` if the measure cannot be evaluated.
-    #[inline]
-    fn place(&mut self, shared: &Shared<'_>, state: &[u8]) -> Option<(Value, u64)> {
-        let mut value = Value::default();
-        if !shared.measure.is_empty() {
-            self.values.clear();
-            if let Err(fault) = self.system.values(state, shared.measure, &mut self.values) {
-                lock(&shared.unmeasured).get_or_insert(fault);
-                shared.done.store(true, Ordering::Relaxed);
-                return None;
-            }
-            value.iter_mut().zip(&self.values).for_each(|(to, from)| *to = *from);
+    /// The value of a state; nothing if the measure cannot be evaluated.
+    fn value(&mut self, shared: &Shared<'_>, state: &[u8]) -> Option<Value> {
+        let (mut value, before) = (Value::default(), self.values.len());
+        if let Err(fault) = self.system.values(state, shared.measure, &mut self.values) {
+            lock(&shared.unmeasured).get_or_insert(fault);
+            shared.done.store(true, Ordering::Relaxed);
+            return None;
         }
-        let slot = slot(&value);
-        let (known, name) = self.recent[slot];
-        if name != PERSISTENT && known == value {
-            return Some((value, name));
-        }
-        let name = self.name_of(shared, value);
-        self.recent[slot] = (value, name);
-        Some((value, name))
+        value.iter_mut().zip(&self.values[before..]).for_each(|(to, from)| *to = *from);
+        self.values.truncate(before);
+        Some(value)
     }
 
     fn name_of(&mut self, shared: &Shared<'_>, value: Value) -> u64 {
         *self.names.entry(value).or_insert_with(|| shared.name(value))
     }
+}
 
-    fn keep(&mut self, shared: &Shared<'_>, found: Found) {
-        shared.done.store(true, Ordering::Relaxed);
-        if self.found.as_ref().is_none_or(|best| found.length < best.length) {
-            self.found = Some(found);
-        }
+/// Keeps a violation, if it is shorter than the one that the worker has found, and ends the search.
+fn keep(shared: &Shared<'_>, shortest: &mut Option<Found>, found: Found) {
+    shared.done.store(true, Ordering::Relaxed);
+    if shortest.as_ref().is_none_or(|best| found.length < best.length) {
+        *shortest = Some(found);
     }
 }
 

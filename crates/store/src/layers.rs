@@ -1,21 +1,34 @@
-//! A store in layers that can be dropped one by one. Each layer is a store of its own.
+//! A store in layers that can be dropped one by one.
 //!
 //! A search that follows a progress measure never returns to the layers it has left, and it drops
-//! them to free their memory. The stores of the layers can be of any kind; each is made when its
-//! layer is first used. A store costs some kilobytes and a few mappings even if it holds a single
-//! state. So beyond a certain number of stores a new layer shares the latest store, which is
-//! dropped when all its layers are dropped. The first layer ever used shares its store with no
-//! other layer, because it may be one that is kept.
+//! them to free their memory. A layer begins as a small set on the heap ([`Few`]), because many
+//! layers have few states. When it grows, it moves to a store of its own, which can be of any kind.
+//! A store costs some kilobytes and a few mappings. So layers share the latest store when there are
+//! many stores, and this store is dropped when all its layers are. The first layer that is ever
+//! used never shares its store, because it may be a layer that is never dropped.
 
-use contract::{Budgeted, Inserted, Layered, StateId, Stop, Store, StoreFull, StoreWorker};
-use std::collections::HashMap;
+use crate::few::Few;
+use contract::{Budgeted, Fresh, Inserted, Layered, StateId, Stop, Store, StoreFull, StoreWorker, Successors};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The number of stores from which on new layers share one; at least two. Each store reserves up to
+/// The number of stores from which on layers share one; at least three. Each store reserves up to
 /// terabytes of addresses, and there are 128 TiB of them.
 const MOST_STORES: usize = 24;
+
+/// A layer with more states than this, or more memory, moves to a store.
+const MOST_FEW: usize = 4096;
+const MOST_FEW_BYTES: u64 = 512 << 10;
+
+/// The memory that all small layers have together. Beyond it, only very small layers stay what they
+/// are, and new ones begin in a store.
+const MOST_SMALL_BYTES: u64 = 4 << 20;
+const VERY_SMALL_BYTES: u64 = 4 << 10;
+
+/// The memory of dropped layers that is kept for new ones.
+const SPARE_BYTES: u64 = 1 << 20;
 
 /// A store whose states lie in layers, each in a store of its own.
 pub struct Layers<T> {
@@ -24,12 +37,27 @@ pub struct Layers<T> {
     settled: Vec<Box<T>>,
     /// The stores made since then.
     fresh: Chain<T>,
-    /// The number of each layer's store: `settled` is counted first, then `fresh`.
-    numbers: Mutex<HashMap<u64, usize>>,
+    /// Where each layer is.
+    places: Mutex<BTreeMap<u64, Place>>,
+    /// The first layer that was asked for.
+    first: OnceLock<u64>,
+    /// States of small layers, and their memory.
+    few: AtomicU64,
+    few_bytes: AtomicU64,
+    spare: Mutex<Vec<Few>>,
     stop: Mutex<Option<Stop>>,
     /// The bytes of all layers and of other users when `leave_room` was last called.
     elsewhere: AtomicU64,
     peak: AtomicU64,
+}
+
+/// Where a layer is.
+#[derive(Clone)]
+enum Place {
+    /// In a set of its own. Nothing in it if the layer has moved since.
+    Few(Arc<Mutex<Option<Few>>>),
+    /// In the store with this number: `settled` first, `fresh` after that.
+    Store(usize),
 }
 
 /// A list that grows at its end while others hold references into it.
@@ -57,7 +85,11 @@ impl<T: Store> Layers<T> {
             make: Box::new(make),
             settled: Vec::new(),
             fresh: OnceLock::new(),
-            numbers: Mutex::default(),
+            places: Mutex::default(),
+            first: OnceLock::new(),
+            few: AtomicU64::new(0),
+            few_bytes: AtomicU64::new(0),
+            spare: Mutex::default(),
             stop: Mutex::default(),
             elsewhere: AtomicU64::new(0),
             peak: AtomicU64::new(0),
@@ -69,21 +101,45 @@ impl<T: Store> Layers<T> {
         self.settled.iter().map(|store| &**store).chain(fresh)
     }
 
-    /// The store of a layer, and its number.
-    fn store_of(&self, layer: u64) -> (usize, &T) {
-        let mut numbers = lock(&self.numbers);
-        let number = *numbers.entry(layer).or_insert_with(|| {
-            let stores = self.stores().count();
-            if stores < MOST_STORES { stores } else { stores - 1 }
-        });
+    /// Where a layer is, which begins here if it is new.
+    fn place(&self, layer: u64) -> Place {
+        self.first.get_or_init(|| layer);
+        let mut places = lock(&self.places);
+        if let Some(place) = places.get(&layer) {
+            return place.clone();
+        }
+        let place = if self.few_bytes.load(Ordering::Relaxed) < MOST_SMALL_BYTES {
+            let few = lock(&self.spare).pop().unwrap_or_default();
+            self.few_bytes.fetch_add(few.bytes(), Ordering::Relaxed);
+            Place::Few(Arc::new(Mutex::new(Some(few))))
+        } else {
+            Place::Store(self.next_number(layer, &places))
+        };
+        places.insert(layer, place.clone());
+        place
+    }
+
+    /// The number of the store of a layer that has none yet.
+    fn next_number(&self, layer: u64, places: &BTreeMap<u64, Place>) -> usize {
+        let (stores, first) = (self.stores().count(), self.first.get());
+        if stores < MOST_STORES || first == Some(&layer) {
+            // It is there before anybody else asks.
+            self.store(stores);
+            return stores;
+        }
+        let alone = first.and_then(|first| places.get(first));
+        if matches!(alone, Some(Place::Store(number)) if *number == stores - 1) { stores - 2 } else { stores - 1 }
+    }
+
+    fn store(&self, number: usize) -> &T {
         if number < self.settled.len() {
-            return (number, &self.settled[number]);
+            return &self.settled[number];
         }
         let mut link = &self.fresh;
         for _ in self.settled.len()..number {
             link = &self.made(link).next;
         }
-        (number, &self.made(link).store)
+        &self.made(link).store
     }
 
     fn made<'s>(&'s self, chain: &'s Chain<T>) -> &'s Link<T> {
@@ -101,6 +157,40 @@ impl<T: Store> Layers<T> {
             Box::new(Link { store, next: OnceLock::new() })
         })
     }
+
+    /// Whether a small layer is too large to stay one.
+    #[inline]
+    fn is_many(&self, few: &Few) -> bool {
+        let bytes = few.bytes();
+        let crowded = || bytes > VERY_SMALL_BYTES && self.few_bytes.load(Ordering::Relaxed) > MOST_SMALL_BYTES;
+        few.len() >= MOST_FEW || bytes > MOST_FEW_BYTES || crowded()
+    }
+
+    /// Moves a small layer to a store, and gives access to that.
+    #[cold]
+    fn move_to_store(&self, layer: u64, held: &mut Option<Few>) -> Result<T::Worker<'_>, StoreFull> {
+        let number = self.next_number(layer, &lock(&self.places));
+        let mut worker = self.store(number).worker();
+        for state in held.iter().flat_map(Few::states) {
+            let hash = worker.hash(state);
+            worker.insert(hash, state)?;
+        }
+        lock(&self.places).insert(layer, Place::Store(number));
+        self.recycle(held.take());
+        Ok(worker)
+    }
+
+    /// Makes use of the memory of a layer that is small no more, or gone.
+    fn recycle(&self, few: Option<Few>) {
+        let Some(mut few) = few else { return };
+        self.few.fetch_sub(few.len() as u64, Ordering::Relaxed);
+        self.few_bytes.fetch_sub(few.bytes(), Ordering::Relaxed);
+        let mut spare = lock(&self.spare);
+        if spare.iter().map(Few::bytes).sum::<u64>() + few.bytes() <= SPARE_BYTES {
+            few.clear();
+            spare.push(few);
+        }
+    }
 }
 
 impl<T: Store + Send> Store for Layers<T> {
@@ -113,11 +203,11 @@ impl<T: Store + Send> Store for Layers<T> {
         Self: 's;
 
     fn worker(&self) -> LayersWorker<'_, T> {
-        LayersWorker { layers: self, open: Vec::new(), places: HashMap::new(), recent: [(0, usize::MAX); RECENT] }
+        LayersWorker { layers: self, open: Vec::new(), places: BTreeMap::new(), recent: [(0, usize::MAX); RECENT] }
     }
 
     fn len(&self) -> u64 {
-        self.stores().map(Store::len).sum()
+        self.few.load(Ordering::Relaxed) + self.stores().map(Store::len).sum::<u64>()
     }
 
     fn omission(&self) -> f64 {
@@ -131,7 +221,8 @@ impl<T: Store + Send> Store for Layers<T> {
 
 impl<T: Store + Send> Budgeted for Layers<T> {
     fn bytes(&self) -> u64 {
-        let bytes = self.stores().filter_map(Store::budgeted).map(Budgeted::bytes).sum();
+        let large: u64 = self.stores().filter_map(Store::budgeted).map(Budgeted::bytes).sum();
+        let bytes = large + self.few_bytes.load(Ordering::Relaxed);
         self.peak.fetch_max(bytes, Ordering::Relaxed);
         bytes
     }
@@ -159,12 +250,12 @@ impl<T: Store + Send> Budgeted for Layers<T> {
 
 impl<T: Store + Send> Layered for Layers<T> {
     type Layer<'s>
-        = T::Worker<'s>
+        = LayerWorker<'s, T>
     where
         Self: 's;
 
     #[inline]
-    fn layer<'w, 's>(worker: &'w mut LayersWorker<'s, T>, layer: u64) -> &'w mut T::Worker<'s>
+    fn layer<'w, 's>(worker: &'w mut LayersWorker<'s, T>, layer: u64) -> &'w mut LayerWorker<'s, T>
     where
         Self: 's,
     {
@@ -181,17 +272,33 @@ impl<T: Store + Send> Layered for Layers<T> {
             stores.push(Box::new(store));
             fresh = next.into_inner();
         }
-        let numbers = self.numbers.get_mut().unwrap_or_else(PoisonError::into_inner);
-        numbers.retain(|&layer, _| !gone(layer));
+        let mut places = std::mem::take(self.places.get_mut().unwrap_or_else(PoisonError::into_inner));
         let mut used = vec![usize::MAX; stores.len()];
-        numbers.values().for_each(|&number| used[number] = 0);
+        places.retain(|&layer, place| match place {
+            _ if !gone(layer) => {
+                if let Place::Store(number) = place {
+                    used[*number] = 0;
+                }
+                true
+            }
+            Place::Few(few) => {
+                self.recycle(lock(few).take());
+                false
+            }
+            Place::Store(_) => false,
+        });
         for (number, store) in stores.into_iter().enumerate() {
             if used[number] == 0 {
                 used[number] = self.settled.len();
                 self.settled.push(store);
             }
         }
-        numbers.values_mut().for_each(|number| *number = used[*number]);
+        for place in places.values_mut() {
+            if let Place::Store(number) = place {
+                *number = used[*number];
+            }
+        }
+        self.places = Mutex::new(places);
         before - self.len()
     }
 }
@@ -199,10 +306,9 @@ impl<T: Store + Send> Layered for Layers<T> {
 /// One worker's access to the layers of [`Layers`] that it has used.
 pub struct LayersWorker<'s, T: Store + 's> {
     layers: &'s Layers<T>,
-    /// Access to stores, with their numbers.
-    open: Vec<(usize, T::Worker<'s>)>,
+    open: Vec<LayerWorker<'s, T>>,
     /// The index in `open` of each layer.
-    places: HashMap<u64, usize>,
+    places: BTreeMap<u64, usize>,
     /// Layers used recently, with their index in `open`. Layers follow each other, and a search
     /// goes back and forth between a few of them.
     recent: [(u64, usize); RECENT],
@@ -219,7 +325,7 @@ impl<T: Store> fmt::Debug for LayersWorker<'_, T> {
 
 impl<'s, T: Store> LayersWorker<'s, T> {
     #[inline]
-    fn layer(&mut self, layer: u64) -> &mut T::Worker<'s> {
+    fn layer(&mut self, layer: u64) -> &mut LayerWorker<'s, T> {
         let slot = layer as usize % RECENT;
         let (known, mut place) = self.recent[slot];
         if known != layer || place == usize::MAX {
@@ -229,18 +335,215 @@ impl<'s, T: Store> LayersWorker<'s, T> {
             };
             self.recent[slot] = (layer, place);
         }
-        &mut self.open[place].1
+        &mut self.open[place]
     }
 
     #[cold]
     fn open(&mut self, layer: u64) -> usize {
-        let (number, store) = self.layers.store_of(layer);
-        let place = self.open.iter().position(|(known, _)| *known == number).unwrap_or_else(|| {
-            self.open.push((number, store.worker()));
+        let layers = self.layers;
+        let place = layers.place(layer);
+        // Layers that share a store share the access to it.
+        let shared = match place {
+            Place::Store(number) => self.open.iter().position(|open| open.number == Some(number)),
+            Place::Few(_) => None,
+        };
+        let place = shared.unwrap_or_else(|| {
+            self.open.push(LayerWorker::new(layers, layer, place));
             self.open.len() - 1
         });
         self.places.insert(layer, place);
         place
+    }
+}
+
+/// One worker's access to one layer.
+///
+/// The hash of a state in a small layer is computed when the state is inserted, so it is 0 before.
+/// If the layer moves to a store meanwhile, a hash of 0 is computed anew.
+pub struct LayerWorker<'s, T: Store + 's> {
+    layers: &'s Layers<T>,
+    layer: u64,
+    at: Access<T::Worker<'s>>,
+    /// The number of the store, if the layer was in one from the start.
+    number: Option<usize>,
+    /// For batches whose hashes are missing.
+    hashes: Vec<u64>,
+}
+
+enum Access<W> {
+    Few(Arc<Mutex<Option<Few>>>),
+    Store(W),
+}
+
+impl<T: Store> fmt::Debug for LayerWorker<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LayerWorker").field("layer", &self.layer).finish_non_exhaustive()
+    }
+}
+
+/// The name of a state in a small layer, by which it cannot be read.
+const NAMELESS: StateId = StateId(u64::MAX);
+
+impl<'s, T: Store> LayerWorker<'s, T> {
+    fn new(layers: &'s Layers<T>, layer: u64, place: Place) -> Self {
+        let (at, number) = match place {
+            Place::Few(few) => (Access::Few(few), None),
+            Place::Store(number) => (Access::Store(layers.store(number).worker()), Some(number)),
+        };
+        LayerWorker { layers, layer, at, number, hashes: Vec::new() }
+    }
+
+    /// Calls `use_few` with the layer if it is small. `use_few` returns `false` if the layer has
+    /// become too large. If the layer is not small, or has become too large, it is in a store, and
+    /// this returns the access to the store.
+    #[inline]
+    fn reach(&mut self, mut use_few: impl FnMut(&mut Few) -> bool) -> Result<Option<&mut T::Worker<'s>>, StoreFull> {
+        if let Access::Few(shared) = &self.at {
+            let shared = Arc::clone(shared);
+            let mut held = lock(&shared);
+            let layers = self.layers;
+            self.at = Access::Store(match &mut *held {
+                Some(few) => {
+                    let (states, bytes) = (few.len() as u64, few.bytes());
+                    let done = use_few(few);
+                    layers.few.fetch_add(few.len() as u64 - states, Ordering::Relaxed);
+                    layers.few_bytes.fetch_add(few.bytes() - bytes, Ordering::Relaxed);
+                    if done {
+                        return Ok(None);
+                    }
+                    layers.move_to_store(self.layer, &mut held)?
+                }
+                // Somebody else has moved it.
+                None => match layers.place(self.layer) {
+                    Place::Store(number) => layers.store(number).worker(),
+                    Place::Few(_) => return Err(StoreFull { needed: 0, budget: 0 }),
+                },
+            });
+        }
+        match &mut self.at {
+            Access::Store(store) => Ok(Some(store)),
+            Access::Few(_) => Ok(None),
+        }
+    }
+}
+
+impl<T: Store> StoreWorker for LayerWorker<'_, T> {
+    #[inline]
+    fn hash(&mut self, state: &[u8]) -> u64 {
+        match &mut self.at {
+            Access::Few(_) => 0,
+            Access::Store(store) => store.hash(state),
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        if let Access::Store(store) = &self.at {
+            store.prefetch(hash);
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let (layers, mut new) = (self.layers, false);
+        let store = self.reach(|few| {
+            let stays = !layers.is_many(few);
+            if stays {
+                new = few.insert(state);
+            }
+            stays
+        })?;
+        let Some(store) = store else { return Ok(Inserted { id: NAMELESS, new }) };
+        let hash = if hash == 0 { store.hash(state) } else { hash };
+        store.insert(hash, state)
+    }
+
+    fn hash_batch(&mut self, batch: &Successors, hashes: &mut Vec<u64>) {
+        match &mut self.at {
+            Access::Few(_) => hashes.resize(batch.len(), 0),
+            Access::Store(store) => store.hash_batch(batch, hashes),
+        }
+    }
+
+    fn insert_batch(&mut self, batch: &Successors, hashes: &[u64], first: usize, fresh: &mut Vec<Fresh>) -> Result<usize, usize> {
+        let layers = self.layers;
+        let mut index = first;
+        let entries = batch.entries();
+        let mut known = std::mem::take(&mut self.hashes);
+        let reached = self.reach(|few| {
+            while !layers.is_many(few) {
+                let Some(state) = entries.get(index).and_then(|entry| batch.state_without_fault(entry)) else { return true };
+                if few.insert(state) {
+                    fresh.push(Fresh { entry: index as u32, kept: false, id: NAMELESS });
+                }
+                index += 1;
+            }
+            false
+        });
+        let inserted = match reached {
+            Ok(None) => Ok(index),
+            Ok(Some(store)) if hashes[index..].contains(&0) => {
+                known.clear();
+                store.hash_batch(batch, &mut known);
+                store.insert_batch(batch, &known, index, fresh)
+            }
+            Ok(Some(store)) => store.insert_batch(batch, hashes, index, fresh),
+            Err(_) => Err(index),
+        };
+        self.hashes = known;
+        inserted
+    }
+
+    fn insert_some(&mut self, batch: &Successors, entries: &[u32], hashes: &mut Vec<u64>, fresh: &mut Vec<Fresh>) -> Result<(), StoreFull> {
+        let layers = self.layers;
+        let mut next = 0;
+        let store = self.reach(|few| {
+            while !layers.is_many(few) {
+                let Some(&index) = entries.get(next) else { return true };
+                if batch.state(&batch.entries()[index as usize]).is_some_and(|state| few.insert(state)) {
+                    fresh.push(Fresh { entry: index, kept: false, id: NAMELESS });
+                }
+                next += 1;
+            }
+            false
+        })?;
+        store.map_or(Ok(()), |store| store.insert_some(batch, &entries[next..], hashes, fresh))
+    }
+
+    fn find(&mut self, hash: u64, state: &[u8]) -> Option<StateId> {
+        let mut found = false;
+        let store = self.reach(|few| {
+            found = few.contains(state);
+            true
+        });
+        let Some(store) = store.ok()? else { return found.then_some(NAMELESS) };
+        let hash = if hash == 0 { store.hash(state) } else { hash };
+        store.find(hash, state)
+    }
+
+    fn keeps(&self, id: StateId) -> bool {
+        matches!(&self.at, Access::Store(store) if id != NAMELESS && store.keeps(id))
+    }
+
+    #[inline]
+    fn reads_slowly(&self) -> bool {
+        matches!(&self.at, Access::Store(store) if store.reads_slowly())
+    }
+
+    #[inline]
+    fn view(&self, id: StateId) -> Option<&[u8]> {
+        match &self.at {
+            Access::Store(store) if id != NAMELESS => store.view(id),
+            _ => None,
+        }
+    }
+
+    fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        // Whoever has the name may have moved the layer.
+        match self.reach(|_| true) {
+            Ok(Some(store)) if id != NAMELESS => store.read(id, out),
+            _ => false,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Sets of visited states: one mechanism per file, all behind [`contract::Store`].
 //!
 //! Modules: `memory` (mapped memory), `budget` (its account), `arena` (whole vectors), `table` (the
-//! lock-free table), `hash`, `save_format` (the contents of checkpoints); then the stores.
+//! lock-free table), `hash`, `save_format` (the contents of checkpoints), `few` (small sets
+//! on the heap); then the stores.
 //!
 //! A store knows bytes and hashes. It knows no program, no search order and no property.
 
@@ -17,6 +18,7 @@ mod calibrate;
 mod compact;
 mod dictionary;
 mod encoder;
+mod few;
 mod hash;
 mod hashes;
 mod layers;

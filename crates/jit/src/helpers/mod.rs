@@ -24,7 +24,7 @@ use copies::{endless, restore, save};
 use cranelift_codegen::ir::types::{self, I32, I64};
 use ends::{end, fail};
 use offers::{has_answer, offer};
-use processes::{enabled, instance, no_progress, priority_at, prologue_done, whereabouts};
+use processes::{enabled, no_progress, priority_at, prologue_done};
 
 /// Copies one piece of native code may keep at once.
 pub(crate) const SAVES: usize = 64;
@@ -61,8 +61,6 @@ pub(crate) const HELPERS: &[Helper] = &[
     helper("has_answer", has_answer as *const u8, &[I64], Some(I32)),
     helper("offer", offer as *const u8, &[I64, I32, I32, I32, I64], Some(I32)),
     helper("enabled", enabled as *const u8, &[I64, I64, I64, I32, I32], Some(I32)),
-    helper("whereabouts", whereabouts as *const u8, &[I64, I64, I32, I32], Some(I32)),
-    helper("instance", instance as *const u8, &[I64, I32, I32, I32], Some(I64)),
     helper("priority_at", priority_at as *const u8, &[I64, I32, I32], Some(I64)),
     helper("no_progress", no_progress as *const u8, &[I64, I64, I32], Some(I32)),
     helper("run", run as *const u8, &[I64, I32, I32, I32], Some(I64)),

@@ -68,57 +68,28 @@ pub(super) extern "C" fn enabled(ctx: Ctx, state: *const u8, len: usize, process
     u32::try_from(process).is_ok_and(|p| ctx.probe(state, len, p, timeout)) as u32
 }
 
-/// Type and location of a process, as `type << 16 | location`; −1 if there is none.
-pub(super) extern "C" fn whereabouts(ctx: Ctx, state: *const u8, count: u32, process: i32) -> i32 {
-    // SAFETY: see the module's head.
-    let ctx = unsafe { context(ctx) };
-    let Ok(number) = u32::try_from(process) else { return -1 };
-    if number >= count {
-        return -1;
-    }
-    // SAFETY: below the count; the tables describe the state at `state`.
-    let ProcessAt { offset, ty, .. } = unsafe { *ctx.view.processes.add(number as usize) };
-    let layout = &ctx.program.layout().processes[ty as usize];
-    // SAFETY: the component lies inside the state.
-    let component = unsafe { std::slice::from_raw_parts(state.add(offset as usize), layout.size) };
-    (ty as i32) << 16 | layout.location(component).0 as i32
-}
-
-/// The offset of a process of a type, or −1.
-pub(super) extern "C" fn instance(ctx: Ctx, count: u32, process: i32, ty: u32) -> i64 {
-    // SAFETY: see the module's head.
-    let ctx = unsafe { context(ctx) };
-    let Ok(number) = u32::try_from(process) else { return -1 };
-    if number >= count {
-        return -1;
-    }
-    // SAFETY: below the count.
-    let ProcessAt { offset, ty: found, .. } = unsafe { *ctx.view.processes.add(number as usize) };
-    // The type 255 means any type.
-    if ty != 255 && found != ty { -1 } else { offset as i64 }
-}
-
-/// The offset of the priority of a process, or −1.
+/// Where the priority of a process is, or −1.
 pub(super) extern "C" fn priority_at(ctx: Ctx, count: u32, process: i32) -> i64 {
-    let offset = instance(ctx, count, process, 255);
-    if offset < 0 {
-        return -1;
-    }
     // SAFETY: see the module's head.
     let ctx = unsafe { context(ctx) };
-    // SAFETY: `instance` found the process below the count.
-    let ty = unsafe { *ctx.view.processes.add(process as usize) }.ty;
-    ctx.program.layout().processes[ty as usize].priority.map_or(-1, |p| offset + p as i64)
+    let Some(number) = u32::try_from(process).ok().filter(|&number| number < count) else { return -1 };
+    // SAFETY: below the count.
+    let ProcessAt { offset, ty, .. } = unsafe { *ctx.view.processes.add(number as usize) };
+    ctx.program.layout().processes[ty as usize].priority.map_or(-1, |p| i64::from(offset) + p as i64)
 }
 
 /// NP.
 pub(super) extern "C" fn no_progress(ctx: Ctx, state: *const u8, count: u32) -> u32 {
+    // SAFETY: see the module's head.
+    let ctx = unsafe { context(ctx) };
+    let program = &ctx.program;
     for process in 0..count {
-        let found = whereabouts(ctx, state, count, process as i32);
-        // SAFETY: see the module's head.
-        let program = &unsafe { context(ctx) }.program;
-        let ty = bytecode::ProcessId((found >> 16) as u8);
-        let address = program.locations().address(ty, bytecode::Location(found as u16));
+        // SAFETY: below the count; the tables describe the state at `state`.
+        let (ty, place) = unsafe {
+            let at = *ctx.view.processes.add(process as usize);
+            (bytecode::ProcessId(at.ty as u8), at.place(state))
+        };
+        let address = program.locations().address(ty, bytecode::Location(place as u16));
         if address.is_some_and(|at| program.program().label_kind_at(at).progress) {
             return 0;
         }

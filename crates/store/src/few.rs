@@ -1,0 +1,140 @@
+//! A small exact set of states on the heap, for one worker at a time.
+//!
+//! The stores of this crate map memory and reserve addresses, which pays off from some thousand
+//! states on. A layer of a sweep may have ten states, and there may be a new layer every few
+//! microseconds. Such a layer lies here, and its memory is used again for the next one.
+
+use crate::hash::hash_bytes;
+
+/// The bits of a slot that are the number of a state, counted from 1; the others are of its hash.
+const NUMBER_BITS: u32 = 24;
+const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
+
+/// Slots of the first table.
+const FIRST_SLOTS: usize = 32;
+
+/// A set of states. At most half of its slots are in use.
+#[derive(Debug, Default)]
+pub(crate) struct Few {
+    /// The hash and the number of a state, or 0; a power of two of them, or none.
+    slots: Vec<u64>,
+    /// The states, one directly after the other, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// Where a search ended: at the state, or at a free slot.
+enum At {
+    There,
+    Free(usize, u64),
+}
+
+impl Few {
+    /// The number of states.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The memory held.
+    pub fn bytes(&self) -> u64 {
+        ((self.slots.capacity() + self.ends.capacity()) * 8 + self.bytes.capacity()) as u64
+    }
+
+    /// Inserts a state, and says whether it was not there. The caller limits how many there are.
+    #[inline]
+    pub fn insert(&mut self, state: &[u8]) -> bool {
+        if self.slots.len() < 2 * (self.ends.len() + 1) {
+            self.grow();
+        }
+        let At::Free(slot, tag) = self.search(state) else { return false };
+        self.bytes.extend_from_slice(state);
+        self.ends.push(self.bytes.len());
+        self.slots[slot] = tag | self.ends.len() as u64 & NUMBER_MASK;
+        true
+    }
+
+    /// Whether a state is there.
+    pub fn contains(&self, state: &[u8]) -> bool {
+        !self.slots.is_empty() && matches!(self.search(state), At::There)
+    }
+
+    /// All states, in the order in which they came.
+    pub fn states(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+    }
+
+    /// Forgets all states, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.slots.fill(0);
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// There is at least one free slot.
+    #[inline]
+    fn search(&self, state: &[u8]) -> At {
+        let tag = hash_bytes(state) & !NUMBER_MASK;
+        let mask = self.slots.len() - 1;
+        let mut at = (tag >> NUMBER_BITS) as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot == 0 {
+                return At::Free(at, tag);
+            }
+            if slot & !NUMBER_MASK == tag && self.state((slot & NUMBER_MASK) as usize) == state {
+                return At::There;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The state with a number that a slot has.
+    #[inline]
+    fn state(&self, number: usize) -> &[u8] {
+        let start = if number < 2 { 0 } else { self.ends[number - 2] };
+        &self.bytes[start..self.ends[number - 1]]
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let slots = (self.slots.len() * 2).max(FIRST_SLOTS);
+        let old = std::mem::replace(&mut self.slots, vec![0; slots]);
+        for slot in old.into_iter().filter(|&slot| slot != 0) {
+            let mut at = (slot >> NUMBER_BITS) as usize & (slots - 1);
+            while self.slots[at] != 0 {
+                at = (at + 1) & (slots - 1);
+            }
+            self.slots[at] = slot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_set() {
+        let mut few = Few::default();
+        assert!(!few.contains(b""));
+        for round in 0..3 {
+            let state = |n: u32| n.to_le_bytes()[..(n % 4) as usize + 1].to_vec();
+            let mut model = Vec::new();
+            for n in (0..3000_u32).chain(1000..2000) {
+                let state = state(n * (round + 1));
+                let new = !model.contains(&state);
+                assert_eq!(few.contains(&state), !new);
+                assert_eq!(few.insert(&state), new);
+                if new {
+                    model.push(state);
+                }
+            }
+            assert!(few.insert(b"") && !few.insert(b"") && few.contains(b""));
+            model.push(Vec::new());
+            assert!(few.states().eq(model.iter().map(Vec::as_slice)) && few.len() == model.len());
+            few.clear();
+            assert!(few.len() == 0 && few.states().next().is_none() && !few.contains(b"\0"));
+        }
+    }
+}

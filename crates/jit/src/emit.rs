@@ -94,6 +94,9 @@ pub(crate) struct Emitter<'a, 'b, 'm> {
     /// The blocks that call the functions with which deterministic sequences continue, by the block
     /// that follows.
     pub continuations: HashMap<Block, Block>,
+    /// Where a process is by its number, computed last and in this block: the order of the control
+    /// flow of a process asks for it again and again, and code is not optimised afterwards.
+    pub located: Option<(Block, i32, Value)>,
     /// How much code was made, in nodes and operations.
     weight: u32,
     /// The expression this function is for.
@@ -201,6 +204,7 @@ impl<'a, 'b, 'm> Emitter<'a, 'b, 'm> {
             regions: HashMap::new(),
             failures: HashMap::new(),
             continuations: HashMap::new(),
+            located: None,
             weight: 0,
             root: None,
             done,

@@ -279,9 +279,22 @@ impl Emitter<'_, '_, '_> {
         (missing, self.b.ins().iadd(processes, skip))
     }
 
-    /// Type and location of a process, as `type << 16 | location`; −1 if there is none. Without
-    /// branches and calls, so that what is read again and again is loaded once.
+    /// Type and location of a process, as `type << 16 | location`; −1 if there is none.
     fn whereabouts(&mut self, operand: ExprId, env: &Env, next: Block) -> Value {
+        // As long as nothing is written, the answer stays the same.
+        let known = self.graph.pool().constant(operand).filter(|_| !env.dirty).zip(self.b.current_block());
+        match (known, self.located) {
+            (Some((number, block)), Some((in_block, located, value))) if (block, number) == (in_block, located) => return value,
+            _ => {}
+        }
+        let value = self.find_whereabouts(operand, env, next);
+        if let Some((number, block)) = known {
+            self.located = Some((block, number, value));
+        }
+        value
+    }
+
+    fn find_whereabouts(&mut self, operand: ExprId, env: &Env, next: Block) -> Value {
         let number = self.expr(operand, env, next);
         let (missing, process) = self.description(number, env);
         let mut part = |offset: usize| self.b.ins().load(types::I32, trusted(), process, offset as i32);

@@ -103,6 +103,8 @@ pub struct Plan {
     pub code_first: bool,
     /// Whether it is recorded which statements are executed.
     pub coverage: bool,
+    /// Whether the parts of the search's work are counted and timed.
+    pub profile: bool,
     /// For directed search: how the distance to a violation is estimated.
     pub guide: Guide,
     /// For directed search: the atom of the model whose value is the estimate, instead.
@@ -150,6 +152,7 @@ impl Plan {
             limits: Limits::default(),
             code_first: false,
             coverage: false,
+            profile: false,
             guide: Guide::Auto,
             guide_atom: None,
             weight: None,

@@ -259,6 +259,7 @@ fn carry_out(
         disk: surroundings.disk,
         checkpoints: surroundings.checkpoints,
         resident: surroundings.resident,
+        profile: plan.profile,
         label: &label,
         ..Task::default()
     };

@@ -37,8 +37,8 @@ pub use effort::{Effort, Enough};
 pub use fault::{Fault, FaultCode, Position, ViolationKind};
 pub use heuristic::{Blind, FAR, Heuristic};
 pub use outcome::{
-    BitArray, Cancel, Disk, Guided, Limits, Observer, Omission, Outcome, Progress, Quiet, Statistics, StopReason, Sweep, Traffic, Verdict,
-    Violation,
+    BitArray, Cancel, Disk, Guided, Limits, Observer, Omission, Outcome, Profile, Progress, Quiet, Share, Statistics, StopReason, Sweep,
+    Traffic, Verdict, Violation,
 };
 pub use property::{Answer, Edge, Finding, Interest, NoProperty, Property, Safety};
 pub use proposition::{PROPOSITIONS_MAX, Proposition};

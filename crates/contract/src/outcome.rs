@@ -189,6 +189,52 @@ pub struct Statistics {
     pub guided: Option<Guided>,
     /// The order that gave the answer and these numbers, if several orders ran side by side.
     pub answered_by: Option<&'static str>,
+    /// If that was asked for and the search can tell: how its work divides.
+    pub profile: Option<Profile>,
+}
+
+/// The parts of a search's work, all workers together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// Execution: the steps that were computed.
+    pub actions: Share,
+    /// Look-ups and insertions: the states that the store was asked for.
+    pub insert: Share,
+    /// The states that were put on the stack or in the queue.
+    pub push: Share,
+    /// The choice of what comes next: the states that were taken to be expanded.
+    pub select: Share,
+    /// Going back: the states that were left on a depth-first path.
+    pub backtrack: Share,
+}
+
+impl Profile {
+    /// The parts with their names.
+    pub fn parts(&self) -> [(&'static str, Share); 5] {
+        let Profile { actions, insert, push, select, backtrack } = *self;
+        [("actions", actions), ("insert", insert), ("push", push), ("select", select), ("backtrack", backtrack)]
+    }
+
+    /// The work of this one and another together.
+    pub fn and(self, other: Profile) -> Profile {
+        let add = |a: Share, b: Share| Share { count: a.count + b.count, time: a.time + b.time };
+        Profile {
+            actions: add(self.actions, other.actions),
+            insert: add(self.insert, other.insert),
+            push: add(self.push, other.push),
+            select: add(self.select, other.select),
+            backtrack: add(self.backtrack, other.backtrack),
+        }
+    }
+}
+
+/// A part of a search's work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// How many states or steps.
+    pub count: u64,
+    /// The time they took.
+    pub time: Duration,
 }
 
 /// The numbers of a search that deletes the states it has left behind.

@@ -2,7 +2,9 @@
 
 use crate::coverage::CoverageJson;
 use crate::outcome::Measured;
-use contract::{Disk, FAR, Fault, Guided, Judged, Omission, Outcome, Position, Stated, Statistics, Sweep, Trace, Traffic, Verdict};
+use contract::{
+    Disk, FAR, Fault, Guided, Judged, Omission, Outcome, Position, Profile, Stated, Statistics, Sweep, Trace, Traffic, Verdict,
+};
 use replay::{Choice, Essential, Named, Narrator, ProcessView, Statement, Step, View, Wait, Waiting, Why};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -208,6 +210,42 @@ pub struct NumbersJson {
     /// The numbers of a directed search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directed: Option<DirectedJson>,
+    /// With `--verbose`: how the work divides, if the search can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkJson>,
+}
+
+/// How the work of a search divides into parts, all workers together.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct WorkJson {
+    /// Execution: the steps that were computed.
+    pub actions: ShareJson,
+    /// The states that the store was asked for.
+    pub insert: ShareJson,
+    /// The states that were put on the stack or in the queue.
+    pub push: ShareJson,
+    /// The states that were taken to be expanded.
+    pub select: ShareJson,
+    /// The states that were left on a depth-first path.
+    pub backtrack: ShareJson,
+}
+
+/// A part of the work of a search.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ShareJson {
+    /// How many states or steps.
+    pub count: u64,
+    /// The time they took.
+    pub seconds: f64,
+}
+
+impl From<Profile> for WorkJson {
+    fn from(profile: Profile) -> WorkJson {
+        let Profile { actions, insert, push, select, backtrack } = profile;
+        let [actions, insert, push, select, backtrack] =
+            [actions, insert, push, select, backtrack].map(|share| ShareJson { count: share.count, seconds: share.time.as_secs_f64() });
+        WorkJson { actions, insert, push, select, backtrack }
+    }
 }
 
 /// The numbers of a search that deletes states layer by layer.
@@ -351,6 +389,7 @@ impl NumbersJson {
             traffic: statistics.traffic.as_ref().map(TrafficJson::from),
             disk: statistics.disk.map(|Disk { bytes, written, runs }| DiskJson { bytes, written_bytes: written, runs }),
             directed: statistics.guided.as_ref().map(DirectedJson::from),
+            work: statistics.profile.map(WorkJson::from),
         }
     }
 }

@@ -4,7 +4,9 @@ use crate::look::{Detail, Look};
 use crate::steps::{Printer, processes_text};
 use crate::text;
 use crate::waiting::waiting_text;
-use contract::{Disk, Fault, Judged, Omission, Outcome, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation, ViolationKind};
+use contract::{
+    Disk, Fault, Judged, Omission, Outcome, Profile, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation, ViolationKind,
+};
 use replay::{Essential, Narrator, Step, context_switches};
 use std::fmt::Write as _;
 
@@ -217,6 +219,9 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
     if let Some(by) = statistics.answered_by {
         let _ = writeln!(out, "answered by {by}");
     }
+    if let Some(profile) = &statistics.profile {
+        out.push_str(&profile_text(profile));
+    }
     if let Some(guided) = &statistics.guided {
         let (expanded, generated, reopened) = (guided.expanded, guided.generated, guided.reopened);
         let [expanded, generated, reopened] = [expanded, generated, reopened].map(text::count);
@@ -237,6 +242,17 @@ fn numbers(statistics: &Statistics, measured: Measured) -> String {
         out.push_str(&sweep_text(sweep, statistics.states));
     }
     out
+}
+
+/// How the work of a search divides.
+fn profile_text(profile: &Profile) -> String {
+    let parts = profile.parts();
+    let whole: f64 = parts.iter().map(|(_, part)| part.time.as_secs_f64()).sum();
+    let told = parts.iter().filter(|(_, part)| part.count > 0).map(|(name, part)| {
+        let share = part.time.as_secs_f64() * 100.0 / whole.max(1e-9);
+        format!("{name} {} ({}, {share:.0} %)", text::count(part.count), text::duration(part.time))
+    });
+    format!("work: {}\n", told.collect::<Vec<_>>().join(", "))
 }
 
 /// The work and traffic of several workers that shared a search.

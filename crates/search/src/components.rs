@@ -29,6 +29,7 @@ use crate::stack::{Stack, Top};
 use crate::staged::staged;
 use crate::streett;
 use crate::task::Task;
+use crate::watch::{ACTIONS, BACKTRACK, INSERT, PUSH, SELECT, Watch};
 use contract::{
     Action, Answer, Fault, Finding, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace, TraceStep,
     ViolationKind,
@@ -173,6 +174,7 @@ pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: F
         None => unviolated(monitor.reason(), search.truncated, T::EXACT),
     };
     let mut statistics = std::mem::take(&mut search.statistics);
+    statistics.profile = search.watch.stop();
     drop(search);
     statistics.expanded_by_worker = vec![statistics.states];
     monitor.conclude(&mut statistics, store, Duration::ZERO);
@@ -210,6 +212,7 @@ pub(crate) struct Search<'a, S> {
     truncated: bool,
     until_poll: u64,
     pub statistics: Statistics,
+    pub watch: Watch,
 }
 
 impl<'a, S: System + Clone> Search<'a, S> {
@@ -236,6 +239,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
             truncated: false,
             until_poll: 0,
             statistics: Statistics::default(),
+            watch: Watch::new(task),
         }
     }
 
@@ -282,18 +286,24 @@ impl<'a, S: System + Clone> Search<'a, S> {
             let Some((state, top, action)) = self.stack.top() else { return Ok(None) };
             let hash = match top {
                 Top::Open { id } => {
+                    self.watch.turn(BACKTRACK);
+                    self.watch.count(BACKTRACK, 1);
                     if let Some(found) = self.close(id.0 as u32, worker)? {
                         return Ok(Some(found));
                     }
+                    self.watch.turn(SELECT);
                     continue;
                 }
                 Top::Candidate { hash } => hash,
             };
+            self.watch.turn(INSERT);
+            self.watch.count(INSERT, 1);
             let Ok(inserted) = worker.insert(hash, state) else {
                 self.monitor.refused();
                 return Ok(None);
             };
             let key = if self.named { Key::Name(inserted.id.0) } else { Key::Hash(hash) };
+            self.watch.turn(SELECT);
             if !inserted.new {
                 let number = self.live.find(key, state);
                 self.stack.pop()?;
@@ -307,6 +317,8 @@ impl<'a, S: System + Clone> Search<'a, S> {
             self.state.clear();
             self.state.extend_from_slice(state);
             self.statistics.states += 1;
+            self.watch.turn(PUSH);
+            self.watch.count(PUSH, 1);
             let entry = self.path.last().map_or((0, NOBODY), |&at| (self.product.marks(at, action), action.process));
             let number = self.live.push(key, &self.state);
             self.stack.open(StateId(number.into()));
@@ -349,7 +361,11 @@ impl<'a, S: System + Clone> Search<'a, S> {
     /// Follows the steps of the open state on top that lead to known states, and pushes the others.
     fn expand<W: StoreWorker>(&mut self, worker: &mut W) -> io::Result<Option<Found>> {
         self.out.clear();
+        self.watch.turn(ACTIONS);
         self.product.successors(&self.state, &mut self.out);
+        self.watch.turn(INSERT);
+        self.watch.count(SELECT, 1);
+        self.watch.count(ACTIONS, self.out.len());
         if self.out.is_cut_short() {
             self.monitor.refused();
             return Ok(None);
@@ -370,6 +386,8 @@ impl<'a, S: System + Clone> Search<'a, S> {
         }
         self.known.clear();
         worker.find_batch(&self.out, &self.hashes, &mut self.known);
+        self.watch.count(INSERT, self.known.len());
+        self.watch.turn(PUSH);
         // The loop goes from the last step to the first, so that the first one is on top.
         for index in (0..self.out.len()).rev() {
             let entry = self.out.entries()[index];
@@ -388,6 +406,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
                 }
             }
         }
+        self.watch.turn(SELECT);
         Ok(None)
     }
 

@@ -14,6 +14,7 @@ use crate::retrace::{unviolated, violated};
 use crate::rounds::{Ahead, initial_fault, leave_out};
 use crate::stack::{Stack, Top};
 use crate::task::Task;
+use crate::watch::{ACTIONS, BACKTRACK, INSERT, PUSH, SELECT, Watch};
 use contract::{
     Action, Answer, Edge, Finding, Interest, LeftOut, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System,
     Trace, TraceStep,
@@ -122,6 +123,7 @@ struct Walk<'a, S, W> {
     saved: Option<u64>,
     expanded: u64,
     statistics: Statistics,
+    watch: Watch,
 }
 
 impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
@@ -145,6 +147,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
             saved: None,
             expanded: 0,
             statistics: Statistics::default(),
+            watch: Watch::new(task),
         }
     }
 
@@ -179,6 +182,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
         };
         let mut statistics = std::mem::take(&mut self.statistics);
         statistics.expanded_by_worker = vec![self.expanded];
+        statistics.profile = self.watch.stop();
         drop(self);
         monitor.conclude(&mut statistics, store, before);
         Outcome { verdict, statistics }
@@ -257,17 +261,23 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
             let Some((state, top, action)) = self.stack.top() else { return Ok(None) };
             let hash = match top {
                 Top::Open { id } => {
+                    self.watch.turn(BACKTRACK);
+                    self.watch.count(BACKTRACK, 1);
                     self.store.leave(id);
                     self.stack.pop()?;
                     self.depth -= 1;
+                    self.watch.turn(SELECT);
                     continue;
                 }
                 Top::Candidate { hash } => hash,
             };
+            self.watch.turn(INSERT);
+            self.watch.count(INSERT, 1);
             let Ok(inserted) = self.store.insert(hash, state) else {
                 monitor.refused();
                 return Ok(None);
             };
+            self.watch.turn(SELECT);
             self.state.clear();
             self.state.extend_from_slice(state);
             if self.interest.edges && self.depth > 0 {
@@ -293,7 +303,10 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 return Ok(None);
             }
             self.statistics.depth = self.statistics.depth.max(self.depth);
+            self.watch.turn(PUSH);
+            self.watch.count(PUSH, 1);
             self.stack.open(inserted.id);
+            self.watch.turn(SELECT);
             self.depth += 1;
             if self.interest.states {
                 match self.task.property.state(&self.state) {
@@ -314,10 +327,14 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
     /// `id`. If they are given up, the state stays unexpanded.
     fn expand(&mut self, id: StateId) -> Option<Found> {
         self.out.clear();
+        self.watch.turn(ACTIONS);
         self.system.successors(&self.state, &mut self.out);
+        self.watch.turn(SELECT);
         if self.out.is_cut_short() {
             return None;
         }
+        self.watch.count(SELECT, 1);
+        self.watch.count(ACTIONS, self.out.len());
         let reduction = self.task.reduction;
         self.postponed = if reduction.is_identity() { 0 } else { leave_out(reduction, &self.state, &mut self.out, 0) };
         self.unexpanded = None;
@@ -390,12 +407,15 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
     /// leave the state named `source`, or are initial.
     fn push_chosen(&mut self, source: StateId) -> Option<Found> {
         let initial = self.depth == 0;
+        self.watch.turn(INSERT);
         self.hashes.clear();
         self.store.hash_batch(&self.out, &mut self.hashes);
         self.known.clear();
         if !initial {
             self.store.find_batch(&self.out, &self.hashes, &mut self.known);
+            self.watch.count(INSERT, self.known.len());
         }
+        self.watch.turn(PUSH);
         for index in self.chosen.iter().rev().map(|&index| index as usize) {
             let entry = &self.out.entries()[index];
             let Some(target) = self.out.state(entry) else { continue };
@@ -413,6 +433,7 @@ impl<'a, S: System, W: StoreWorker> Walk<'a, S, W> {
                 }
             }
         }
+        self.watch.turn(SELECT);
         None
     }
 

@@ -11,6 +11,7 @@ use crate::links::{Link, Links, Sources};
 use crate::retrace::Choice;
 use crate::rounds::{AT_ONCE, Ahead, LeftOutOfAll, initial_fault, leave_out};
 use crate::task::Task;
+use crate::watch::{ACTIONS, INSERT, PUSH, SELECT, Watch};
 use contract::{
     Action, Answer, Edge, Finding, Fresh, Inserted, LeftOut, Reduction, Store, StoreFull, StoreWorker, Successor, Successors, System,
 };
@@ -89,6 +90,7 @@ pub(crate) struct Expander<'a, S, T: Store + 'a> {
     /// The last batch took long.
     slow: bool,
     batch: Batch,
+    pub watch: Watch,
 }
 
 /// The states being expanded and their successors.
@@ -199,6 +201,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             reduced: !task.reduction.is_identity(),
             slow: true,
             batch: Batch::default(),
+            watch: Watch::new(task),
         }
     }
 
@@ -230,7 +233,9 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 && let Some(state) = self.batch.out.state(entry)
             {
                 let inserted = self.store.insert(self.batch.hashes[index], state)?;
+                self.watch.count(INSERT, 1);
                 if inserted.new {
+                    self.watch.count(PUSH, 1);
                     answer = self.welcome(index, inserted, &origin, next);
                 }
             }
@@ -266,7 +271,13 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         // Once a violation at the next level is known, only a deadlock at this level can be
         // shorter, and that needs no insertion.
         if self.best.length() > level.saturating_add(1) {
-            self.insert(Origins { chunk, level }, next)?;
+            let known = self.states;
+            self.watch.turn(INSERT);
+            let inserted = self.insert(Origins { chunk, level }, next);
+            self.watch.turn(SELECT);
+            self.watch.count(INSERT, self.batch.out.len());
+            self.watch.count(PUSH, (self.states - known) as usize);
+            inserted?;
         }
         if given_up { Err(CutShort { at: index }) } else { Ok(index) }
     }
@@ -317,10 +328,14 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             };
             let first = batch.out.len();
             batch.out.begin_source(batch.sources.len() as u32);
+            self.watch.turn(ACTIONS);
             self.system.successors(state, &mut batch.out);
+            self.watch.turn(SELECT);
             if batch.out.is_cut_short() {
                 return index;
             }
+            self.watch.count(SELECT, 1);
+            self.watch.count(ACTIONS, batch.out.len() - first);
             let postponed = if self.reduced { leave_out(self.task.reduction, state, &mut batch.out, first) } else { 0 };
             batch.postponed |= postponed != 0;
             if self.edges_wanted || postponed != 0 {
@@ -368,7 +383,11 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         }
         let Batch { out, sources, .. } = &mut self.batch;
         let (mut end, mut number) = (out.len(), sources.len() as u32);
+        self.watch.turn(ACTIONS);
         let expanded = self.system.successors_of_all(&states[..count], number, out);
+        self.watch.turn(SELECT);
+        self.watch.count(SELECT, expanded);
+        self.watch.count(ACTIONS, out.len() - end);
         if self.reduced {
             self.batch.leave_out(self.task.reduction, &states[..expanded], number, end);
         }
@@ -425,6 +444,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         let Batch { out, hashes, sources, fresh, fruitful, .. } = &mut self.batch;
         fresh.clear();
         let inserted = self.store.insert_batch(out, hashes, first, fresh);
+        self.watch.turn(PUSH);
         if !fruitful.is_empty() {
             fresh.iter().for_each(|fresh| fruitful[out.entries()[fresh.entry as usize].source as usize] = true);
         }
@@ -442,6 +462,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             let kept = kept && !(reads_slowly && next.has_room());
             next.push(id, link, origins.depth(source) + 1, if kept { None } else { out.state(entry) });
         }
+        self.watch.turn(INSERT);
         self.states += fresh.len() as u64;
         match inserted {
             Ok(index) => {
@@ -630,10 +651,12 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 return answer;
             }
         }
+        self.watch.turn(PUSH);
         let link = self.link(origin);
         let state = self.batch.out.state(&self.batch.out.entries()[index]).unwrap_or_default();
         let kept = self.store.keeps(inserted.id) && !(self.store.reads_slowly() && next.has_room());
         next.push(inserted.id, link, origin.depth, if kept { None } else { Some(state) });
+        self.watch.turn(INSERT);
         Answer::Continue
     }
 }

@@ -66,6 +66,7 @@ mod terminal;
 mod toward_cycles;
 mod value;
 mod visited_runs;
+mod watch;
 mod young;
 
 pub use active::Active;

@@ -17,6 +17,7 @@ use crate::monitor::{Monitor, WorkerCounts};
 use crate::retrace::{unviolated, violated};
 use crate::rounds::initial_fault;
 use crate::task::Task;
+use crate::watch::{ACTIONS, BACKTRACK, INSERT, PUSH, SELECT, Watch};
 use contract::{
     Action, Annotated, Answer, Fault, Finding, Marks, Outcome, Statistics, StopReason, StoreFull, Successors, System, Trace, TraceStep,
     ViolationKind,
@@ -68,10 +69,12 @@ pub fn nested_depth_first<S: System + Clone, T: Annotated>(system: &S, accepting
         truncated: false,
         given_up: false,
         statistics: Statistics::default(),
+        watch: Watch::new(task),
     };
     nested.system.give_up_when(monitor.enough(0));
     let found = nested.search(store);
-    let Nested { system, mut statistics, truncated, given_up, .. } = nested;
+    let Nested { system, mut statistics, truncated, given_up, mut watch, .. } = nested;
+    statistics.profile = watch.stop();
     let verdict = match found {
         Ok((finding, trace)) => violated(&system, finding, Some(trace)),
         Err(End::Complete) if !given_up => unviolated(monitor.reason(), truncated, T::EXACT),
@@ -138,6 +141,7 @@ struct Nested<'a, S, W> {
     /// The successors of some state are unknown, because computing them was given up.
     given_up: bool,
     statistics: Statistics,
+    watch: Watch,
 }
 
 impl<S: System, W: Marks> Nested<'_, S, W> {
@@ -173,10 +177,13 @@ impl<S: System, W: Marks> Nested<'_, S, W> {
                 {
                     return Ok(Some(found));
                 }
+                self.watch.turn(BACKTRACK);
                 if let Some(frame) = self.path.pop() {
+                    self.watch.count(BACKTRACK, 1);
                     self.places.remove(&frame.state);
                     self.bytes -= frame.bytes();
                 }
+                self.watch.turn(SELECT);
                 continue;
             };
             self.bytes -= (state.capacity() + size_of::<(Action, Vec<u8>)>()) as u64;
@@ -197,8 +204,12 @@ impl<S: System, W: Marks> Nested<'_, S, W> {
 
     /// Puts a state on the path, if it is new.
     fn enter(&mut self, state: Vec<u8>, action: Action) -> Result<Option<Found>, End> {
+        self.watch.turn(INSERT);
+        self.watch.count(INSERT, 1);
         let hash = self.store.hash(&state);
-        if !self.store.insert(hash, &state)?.new {
+        let new = self.store.insert(hash, &state)?.new;
+        self.watch.turn(SELECT);
+        if !new {
             return Ok(None);
         }
         self.statistics.states += 1;
@@ -217,6 +228,8 @@ impl<S: System, W: Marks> Nested<'_, S, W> {
                 return Ok(Some((finding, trace)));
             }
         };
+        self.watch.turn(PUSH);
+        self.watch.count(PUSH, 1);
         let before = self.path.last().map_or(0, |frame| frame.accepting);
         let accepting = before + u64::from(self.accepting.is_accepting(&state));
         let frame = Frame { state, action, steps, accepting };
@@ -224,6 +237,7 @@ impl<S: System, W: Marks> Nested<'_, S, W> {
         self.places.insert(frame.state.clone(), self.path.len());
         self.path.push(frame);
         self.statistics.depth = self.statistics.depth.max(self.path.len() as u64 - 1);
+        self.watch.turn(SELECT);
         Ok(None)
     }
 
@@ -231,7 +245,11 @@ impl<S: System, W: Marks> Nested<'_, S, W> {
     /// property.
     fn expand(&mut self, state: &[u8]) -> Result<Steps, (Finding, TraceStep)> {
         self.out.clear();
+        self.watch.turn(ACTIONS);
         self.system.successors(state, &mut self.out);
+        self.watch.turn(SELECT);
+        self.watch.count(SELECT, 1);
+        self.watch.count(ACTIONS, self.out.len());
         self.given_up |= self.out.is_cut_short();
         let mut steps = Vec::with_capacity(self.out.len());
         for (entry, target) in self.out.iter() {
@@ -269,8 +287,12 @@ impl<S: System, W: Marks> Nested<'_, S, W> {
             if self.accepting.region(&state) != Some(region) {
                 continue;
             }
+            self.watch.turn(INSERT);
+            self.watch.count(INSERT, 1);
             let hash = self.store.hash(&state);
-            if self.store.or(hash, &state, RED)? & RED == 0 {
+            let marked = self.store.or(hash, &state, RED)? & RED != 0;
+            self.watch.turn(SELECT);
+            if !marked {
                 let steps = self.expand(&state).unwrap_or_default();
                 way.push(Frame { state, action, steps, accepting: 0 });
             }

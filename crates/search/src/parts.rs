@@ -5,7 +5,7 @@ use crate::expand::{Expander, Found};
 use crate::links::{Links, MOST_WORKERS, path};
 use crate::monitor::Monitor;
 use crate::retrace::{retrace, unviolated, violated};
-use contract::{Outcome, Statistics, StopReason, Store, System};
+use contract::{Outcome, Profile, Statistics, StopReason, Store, System};
 use std::time::Duration;
 
 /// The result of a worker.
@@ -17,12 +17,13 @@ pub(crate) struct Part {
     expanded: u64,
     depth: u64,
     truncated: bool,
+    profile: Option<Profile>,
 }
 
 impl Part {
     pub fn of<S: System, T: Store>(expander: Expander<'_, S, T>) -> Part {
-        let Expander { links, found, states, transitions, expanded, depth, truncated, .. } = expander;
-        Part { links, found, states, transitions, expanded, depth, truncated }
+        let Expander { links, found, states, transitions, expanded, depth, truncated, mut watch, .. } = expander;
+        Part { links, found, states, transitions, expanded, depth, truncated, profile: watch.stop() }
     }
 }
 
@@ -62,6 +63,14 @@ pub(crate) fn together<S: System + Clone, R: Send>(
     })
 }
 
+/// The profiles of two pieces of work as one.
+pub(crate) fn both(one: Option<Profile>, other: Option<Profile>) -> Option<Profile> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.and(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// The outcome of a search from its `parts`, in the order of the workers, with `None` for a lost
 /// one; `ancestors` are the logs of the workers of earlier runs.
 pub(crate) fn conclude<S: System + Clone, T: Store>(
@@ -87,6 +96,7 @@ pub(crate) fn conclude<S: System + Clone, T: Store>(
         statistics.transitions += part.transitions;
         statistics.depth = statistics.depth.max(part.depth);
         truncated |= part.truncated;
+        statistics.profile = both(statistics.profile, part.profile);
         statistics.expanded_by_worker.push(part.expanded);
         logs.push(part.links);
         if let Some(candidate) = part.found

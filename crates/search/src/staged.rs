@@ -16,6 +16,7 @@ use crate::expand::{Best, Expander};
 use crate::frontier::{Chunk, Frontier};
 use crate::links::{Link, path};
 use crate::monitor::{Monitor, WorkerCounts};
+use crate::parts::both;
 use crate::product::Product;
 use crate::retrace::{Choice, retrace, unviolated, violated};
 use crate::stages::Stage;
@@ -69,6 +70,7 @@ pub(crate) fn staged<S: System + Clone, T: Store>(product: &Product<S>, fairness
     statistics.states += early.states;
     statistics.transitions += early.transitions;
     statistics.depth = statistics.depth.max(*depth);
+    statistics.profile = both(late.watch.stop(), early.watch.stop());
     drop(staged);
     statistics.expanded_by_worker = vec![statistics.states];
     monitor.conclude(&mut statistics, store, Duration::ZERO);

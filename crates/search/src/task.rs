@@ -34,6 +34,8 @@ pub struct Task<'a> {
     /// Measures the memory of the whole process, if that is possible, so that memory unknown to the
     /// store and the search counts too.
     pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
+    /// Whether the parts of the work are counted and timed.
+    pub profile: bool,
     /// The label that a checkpoint must have to be resumed: the model, the property, and everything
     /// else that changes the search.
     pub label: &'a [u8],
@@ -55,6 +57,7 @@ impl Default for Task<'_> {
             disk: None,
             checkpoints: None,
             resident: None,
+            profile: false,
             label: &[],
         }
     }

@@ -164,8 +164,20 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let one = !arguments.team.is_several() && arguments.saving.resume.is_none();
     let coverage = coverage || (format.is_some() && one && !slice);
     let passes = Passes { unused: !no_unused, slice, merge: !no_merge, dead: !no_dead };
-    let base =
-        Plan { property: Some(property), only, cycles, fairness: fair, non_progress, shortest, por, passes, coverage, ..Plan::check() };
+    let profile = arguments.detail.verbose;
+    let base = Plan {
+        property: Some(property),
+        only,
+        cycles,
+        fairness: fair,
+        non_progress,
+        shortest,
+        por,
+        passes,
+        coverage,
+        profile,
+        ..Plan::check()
+    };
     let base = arguments.directed.plan(base, arguments.engine.search.unwrap_or_default())?;
     let expressions: Vec<Expression> =
         arguments.directed.expression().map(|text| Expression::new("--heuristic", text)).into_iter().collect();

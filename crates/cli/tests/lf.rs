@@ -79,6 +79,72 @@ fn a_slice_leaves_out_what_is_not_asked_about() {
     assert!(sliced.0 <= whole.0 && sliced.2 <= whole.2, "{sliced:?} of {whole:?}");
 }
 
+/// The factorial does not depend on the sum: the slice has fewer states and is less deep. A formula
+/// that is wrong is wrong in the slice too.
+#[test]
+fn a_slice_leaves_out_processes() {
+    let folder = Folder::with("none", "");
+    let formula = "[] (('factorial = 0') || ('factorial = 3628800'))";
+    let check = |formula: &str, more: &[&str], exit: i32| {
+        let factorial = model("factorial.lf");
+        let arguments = ["check", &factorial, "--json", "--no-deadlock", "--ltl", formula];
+        folder.run(&[&arguments, more].concat()).exits(exit).json()
+    };
+    let (whole, sliced) = (check(formula, &[], 0), check(formula, &["--slice"], 0));
+    assert_eq!((numbers(&whole).0, numbers(&sliced).0), (761, 28));
+    assert_eq!((numbers(&whole).2, numbers(&sliced).2), (30, 15));
+    let cut = sliced["reduction"]["properties"][0]["slice"]["cut"].as_array().expect("a list");
+    let processes: Vec<_> = cut.iter().filter(|cut| cut["kind"] == "process").map(|cut| cut["name"].clone()).collect();
+    assert_eq!(processes, ["Sum", "SumClient"]);
+    let wrong = check("[] 'factorial = 0'", &["--slice"], 1);
+    assert!(wrong["trace"].as_array().is_some_and(|trace| !trace.is_empty()), "{wrong}");
+}
+
+/// How the work of a search divides is told if it is asked for, and only then.
+#[test]
+fn the_parts_of_the_work_are_counted() {
+    let folder = Folder::with("none", "");
+    let work = |more: &[&str]| {
+        let semaphore = model("semaphore.lf");
+        folder.run(&[&["check", &semaphore, "--json", "--no-por"], more].concat()).exits(0).json()
+    };
+    assert!(work(&[])["work"].is_null());
+    let count = |json: &Value, part: &str| json["work"][part]["count"].as_u64().unwrap_or_else(|| panic!("{part} in {json}"));
+    let depth = work(&["--search", "dfs", "--verbose"]);
+    let (states, transitions, _) = numbers(&depth);
+    assert_eq!((states, transitions), (653, 2301));
+    for part in ["push", "select", "backtrack"] {
+        assert_eq!(count(&depth, part), states, "{part}");
+    }
+    assert_eq!(count(&depth, "actions"), transitions);
+    assert!(count(&depth, "insert") >= transitions);
+    for threads in ["1", "2"] {
+        let breadth = work(&["--search", "bfs", "--verbose", "--threads", threads]);
+        assert_eq!(["push", "select", "backtrack"].map(|part| count(&breadth, part)), [states, states, 0]);
+        assert_eq!(["actions", "insert"].map(|part| count(&breadth, part)), [transitions, transitions + 1]);
+    }
+    let text = folder.run(&["check", &model("semaphore.lf"), "--verbose"]).exits(0).out;
+    assert!(text.lines().any(|line| line.starts_with("work: actions ")), "{text}");
+}
+
+/// Processes that communicate through ports of one type, but never through the same channel, are
+/// independent of each other.
+#[test]
+fn channels_of_one_type_are_told_apart_by_the_reduction() {
+    let folder = Folder::with("none", "");
+    let states = |name: &str, more: &[&str]| {
+        let model = model(name);
+        let arguments = ["check", &model, "--json", "--no-merge", "--no-unused", "--no-dead"];
+        let json = folder.run(&[&arguments, more].concat()).exits(0).json();
+        assert_eq!(json["verdict"], "holds");
+        numbers(&json).0
+    };
+    for (name, whole, left) in [("factorial.lf", 761, 276), ("product_and_sum.lf", 308, 77), ("sliding_window.lf", 1347, 970)] {
+        assert_eq!((states(name, &["--no-por"]), states(name, &[])), (whole, left), "{name}");
+        assert_eq!(states(name, &["--check-por"]), left, "{name}");
+    }
+}
+
 /// Sum and product are computed in parallel: more than 70 % of the states are left out, as many as
 /// the thesis (section 6.1) left out by hand. The verdicts are the same on all models.
 #[test]

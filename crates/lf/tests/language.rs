@@ -117,6 +117,56 @@ fn recursion_across_actions() {
 }
 
 #[test]
+fn a_created_process_calls_itself() {
+    let text = "VAR n : INTEGER; PROCESS P(k : INTEGER); BEGIN IF k > 0 THEN INC(n); P(k - 1) ELSE ASSERT n = 4 END END P;";
+    holds(text, "CREATE P(4)");
+    faults("PROCESS P; BEGIN P END P;", "CREATE P", &["IndexOutOfRange"]);
+}
+
+/// However a reference to a channel gets from one port to another, both mean the same channel.
+#[test]
+fn ports_that_get_their_channel_from_others_meet() {
+    let types = "TYPE C = [m(INTEGER)]; D = [give(C)]; PORT a, b : C; d : D;
+        PROCESS Send(p : C; k : INTEGER); BEGIN p!m(k) END Send;
+        PROCESS Take(p : C; k : INTEGER); VAR x : INTEGER; BEGIN p?m(x); ASSERT x = k END Take;";
+    // By assignment, and two channels of a type that have nothing to do with each other.
+    holds(types, "NEW(a); NEW(b); CREATE Send(a, 1); CREATE Send(b, 2); CREATE Take(b, 2); CREATE Take(a, 1)");
+    holds(types, "NEW(a); b := a; CREATE Send(a, 1); CREATE Take(b, 1)");
+    // In a message.
+    let given = format!(
+        "{types} PROCESS Give; BEGIN d!give(a); a!m(7) END Give;
+        PROCESS Get; VAR x : INTEGER; PORT mine : C; BEGIN d?give(mine); mine?m(x); ASSERT x = 7 END Get;"
+    );
+    holds(&given, "NEW(a); NEW(d); CREATE Give; CREATE Get");
+    // In an array, by reference, in a record, at one address.
+    let stored = format!(
+        "{types} TYPE R = RECORD n : INTEGER; p : C; END; PORT all : ARRAY 2 OF C; VAR r, s : R; i : INTEGER;
+        PROCESS Make(VAR p : C); BEGIN NEW(p) END Make;"
+    );
+    holds(&stored, "NEW(a); all[1] := a; i := 1; CREATE Send(all[i], 3); CREATE Take(a, 3)");
+    holds(&stored, "Make(a); b := a; CREATE Send(b, 3); CREATE Take(a, 3)");
+    holds(&stored, "NEW(r.p); s := r; CREATE Send(s.p, 3); CREATE Take(r.p, 3)");
+    let placed = format!("{types} PORT e AT 100 : C; f AT 100 : C;");
+    holds(&placed, "NEW(e); CREATE Send(e, 3); CREATE Take(f, 3)");
+}
+
+/// A loop that counts is left by the value that the variable has next.
+#[test]
+fn loops_that_count_end_as_they_say() {
+    for (how, last) in [("WHILE i < 3 DO RESCHEDULE; INC(i) END", 3), ("FOR i := 0 TO 3 DO RESCHEDULE END", 4)] {
+        holds("VAR i : INTEGER;", &format!("{how}; ASSERT i = {last}"));
+    }
+    holds("VAR i, n : INTEGER;", "n := 2; WHILE i <= n DO RESCHEDULE; i := i + 2 END; ASSERT i = 4");
+    // The bound is the variable itself, by another name.
+    holds(
+        "PROCESS P(VAR a, b : INTEGER); BEGIN WHILE a <= b DO RESCHEDULE; a := a + 5; IF a > 20 THEN b := 0 END END END P; VAR i, n : INTEGER;",
+        "n := 30; P(i, n); ASSERT i = 25",
+    );
+    holds("VAR b, c : BOOLEAN;", "b := TRUE; c := TRUE; WHILE b & c DO RESCHEDULE; b := ~b END; ASSERT ~b");
+    faults("VAR i : INT8;", "i := 125; WHILE i <= 127 DO RESCHEDULE; INC(i) END", &["Other(\"overflow\")"]);
+}
+
+#[test]
 fn created_processes() {
     // A created process reads the variables around it.
     let outer = "PROCESS Outer(k : INTEGER);

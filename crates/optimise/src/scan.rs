@@ -99,6 +99,8 @@ pub(crate) struct Scan {
     pub looks_at_places: bool,
     /// It takes a branch because another is not possible.
     pub otherwise: bool,
+    /// Its steps may not be possible: it has conditions, or sends or receives.
+    pub waits: bool,
 }
 
 /// The number of instructions that may still be visited for one program, each counted as often as a
@@ -147,6 +149,7 @@ fn walk(
     }
     let popped = stack.split_off(stack.len().checked_sub(op.pops())?);
     let (mut pushed, mut passed) = (Value::Any, 0);
+    found.waits |= matches!(op, Op::Nex {} | Op::Nexz {} | Op::Send { .. } | Op::Sends { .. } | Op::Recv { .. });
     match op {
         Op::Ldc { value } => pushed = Value::Const(value),
         Op::Ldg { var } => {

@@ -8,6 +8,8 @@
 //! - *request*, which a receiver sends to a waiting sender, and
 //! - *reply*, which carries the values back to the receiver.
 //!
+//! Ports that can never refer to the same channel have different ones ([`super::classes`]).
+//!
 //! Request and reply are invisible steps of one transition, so no intermediate state is visible.
 //! The locations of the processes show which of them wait, so a queue that is sorted by process is
 //! not stored. If the order of waiting matters, the machine's channels *senders* and *receivers*
@@ -63,14 +65,17 @@ impl Generator<'_> {
         counter
     }
 
-    /// The machine's channels for a message.
-    fn message_channels(&mut self, message: (usize, usize), span: Span) -> MessageChannels {
-        if let Some(channels) = self.messages.get(&message) {
+    /// The machine's channels for a message through the ports of one class.
+    fn message_channels(&mut self, communication: &Communication) -> MessageChannels {
+        let (message, span) = (communication.message, communication.span);
+        let key = (message, self.classes.class(&communication.port));
+        if let Some(channels) = self.messages.get(&key) {
             return *channels;
         }
         let channel = &self.program.channels[message.0];
         let declared = &channel.messages[message.1];
-        let name = format!("{}.{}", channel.name, declared.name);
+        let of_class = self.classes.name(self.program, &communication.port).map(|port| format!("({port})"));
+        let name = format!("{}{}.{}", channel.name, of_class.unwrap_or_default(), declared.name);
         let mut values = Vec::new();
         for ty in &declared.values {
             for leaf in super::storage::leaves_of(self.program, ty) {
@@ -84,13 +89,16 @@ impl Generator<'_> {
         let data = self.new_channel(&name, 0, with(&[NUMBER]), span);
         let request = self.new_channel(&format!("{name}?"), 0, if signal { vec![NUMBER] } else { vec![NUMBER, NUMBER] }, span);
         let reply = (!signal).then(|| self.new_channel(&format!("{name}="), 0, with(&[NUMBER]), span));
-        let (mut senders, mut receivers) = (0, 0);
-        if self.options.queues == super::Queues::Fifo {
+        // The order of waiting is kept for all ports of a type together, whatever their classes.
+        let of_type = self.messages.iter().find(|((other, _), _)| *other == message);
+        let (mut senders, mut receivers) = of_type.map_or((0, 0), |(_, known)| (known.senders, known.receivers));
+        if self.options.queues == super::Queues::Fifo && senders == 0 {
+            let name = format!("{}.{}", channel.name, declared.name);
             senders = self.new_channel(&format!("{name}!senders"), MAX_QUEUE as u8, vec![NUMBER, NUMBER], span);
             receivers = self.new_channel(&format!("{name}?receivers"), MAX_QUEUE as u8, vec![NUMBER, NUMBER], span);
         }
         let channels = MessageChannels { data, request, reply, senders, receivers };
-        self.messages.insert(message, channels);
+        self.messages.insert(key, channels);
         channels
     }
 
@@ -100,8 +108,12 @@ impl Generator<'_> {
             return 1;
         }
         let ty = ChannelTypeId::new(self.channel_types.len()).unwrap_or_default();
-        self.channel_types.push(ChannelType { name: name.to_owned(), capacity, fields });
-        self.channels.push(StaticChannel { name: name.to_owned(), ty });
+        let mut name = name.to_owned();
+        while self.channels.iter().any(|known| known.name == name) {
+            name.push('\'');
+        }
+        self.channel_types.push(ChannelType { name: name.clone(), capacity, fields });
+        self.channels.push(StaticChannel { name, ty });
         self.channels.len() as i32
     }
 
@@ -228,7 +240,7 @@ impl Generator<'_> {
     }
 
     fn send(&mut self, communication: &Communication, values: &[Expression], frame: usize) {
-        let channels = self.message_channels(communication.message, communication.span);
+        let channels = self.message_channels(communication);
         let port = self.hold_port(&communication.port, "port", frame);
         let held = self.hold_values(communication, values, "value", frame);
         let everything: Vec<Held> = held.iter().cloned().chain([port.clone()]).collect();
@@ -305,7 +317,7 @@ impl Generator<'_> {
     }
 
     fn receive(&mut self, communication: &Communication, targets: &[Target], frame: usize) {
-        let channels = self.message_channels(communication.message, communication.span);
+        let channels = self.message_channels(communication);
         let port = self.hold_port(&communication.port, "port", frame);
         let (after, replied) = (self.mark(), self.mark());
         if self.options.queues == super::Queues::Fifo {
@@ -414,7 +426,7 @@ impl Generator<'_> {
                 self.or_at(next);
             }
             self.at(clause.communication.span);
-            let channels = self.message_channels(clause.communication.message, clause.communication.span);
+            let channels = self.message_channels(&clause.communication);
             match &clause.communication.what {
                 Direction::Send(_) => {
                     let partner = self.take_request(channels, &ports[number], frame);

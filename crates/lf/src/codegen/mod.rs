@@ -10,6 +10,7 @@
 //! variables to which its parameters by reference and its surroundings are bound.
 
 mod calls;
+mod classes;
 mod communication;
 mod expressions;
 mod statements;
@@ -23,6 +24,7 @@ use bytecode::{
     Addr, Atom, AtomId, ChannelType, FileIndex, FormatId, GlobalId, Label, LocalId, MessageField, Mode, Op, ProcessType, Program, Register,
     Shown, StaticChannel, Type, Variable,
 };
+use classes::Classes;
 use communication::MessageChannels;
 use source::{Diagnostic, SourceMap, Span};
 use std::collections::{HashMap, HashSet};
@@ -90,7 +92,10 @@ pub(crate) struct Generator<'a> {
     next_channel: Option<GlobalId>,
     channel_types: Vec<ChannelType>,
     channels: Vec<StaticChannel>,
-    messages: HashMap<(usize, usize), MessageChannels>,
+    /// Which ports can refer to the same channel.
+    classes: Classes,
+    /// By the message and the class of the port.
+    messages: HashMap<((usize, usize), usize), MessageChannels>,
     kinds: Vec<Kind>,
     kind_index: HashMap<(usize, FrameKey), usize>,
     frames: Vec<Frame>,
@@ -137,6 +142,7 @@ pub(crate) fn generate<'a>(
         next_channel: None,
         channel_types: Vec::new(),
         channels: Vec::new(),
+        classes: Classes::of(program),
         messages: HashMap::new(),
         kinds: Vec::new(),
         kind_index: HashMap::new(),

@@ -43,6 +43,9 @@ impl Generator<'_> {
                 self.place_mark(end);
             }
             Action::While(condition, body) => {
+                if let Some((counted, next)) = self.counting(condition, body) {
+                    return self.count(condition, counted, next, frame);
+                }
                 let (top, out) = (self.mark(), self.mark());
                 if matches!(condition.kind, Kind::Constant(0)) {
                     return;
@@ -113,6 +116,44 @@ impl Generator<'_> {
         }
     }
 
+    /// The body of a loop that counts and ends actions, without its last statement, and that
+    /// statement: the next value of the variable that the condition begins with.
+    fn counting<'s>(&self, condition: &Expression, body: &'s [Statement]) -> Option<(&'s [Statement], &'s Statement)> {
+        let (last, rest) = body.split_last()?;
+        let (Kind::Binary(_, left, right), Action::Assign(place, _)) = (&condition.kind, &last.kind) else { return None };
+        let alone = |variable: usize| {
+            let variable = &self.program.variables[variable];
+            !variable.reference && variable.address.is_none()
+        };
+        let fixed = match &right.kind {
+            Kind::Constant(_) => true,
+            Kind::Load(read) => read.steps.is_empty() && read.variable != place.variable && alone(read.variable) && alone(place.variable),
+            _ => false,
+        };
+        let counts = matches!(&left.kind, Kind::Load(read) if read.variable == place.variable && read.steps.is_empty());
+        let plain = place.steps.is_empty() && place.ty.is_scalar() && !self.options.fine && !self.outside.decides(condition);
+        (counts && fixed && plain && rest.iter().any(ends_action)).then_some((rest, last))
+    }
+
+    /// A loop that counts. Whether it goes on is decided before the variable changes, by its next
+    /// value: then the condition of each way is one over the state, which a reduction can evaluate.
+    fn count(&mut self, condition: &Expression, body: &[Statement], next: &Statement, frame: usize) {
+        let (Kind::Binary(how, _, right), Action::Assign(place, value)) = (&condition.kind, &next.kind) else { return };
+        let again = Kind::Binary(*how, Box::new(value.clone()), right.clone());
+        let again = Expression { kind: again, ..condition.clone() };
+        let (top, last, out) = (self.mark(), self.mark(), self.mark());
+        self.leave_unless(condition, out, frame);
+        self.place_mark(top);
+        self.statements(body, frame);
+        self.at(next.span);
+        self.leave_unless(&again, last, frame);
+        self.assign(place, value, frame);
+        self.jump(top);
+        self.place_mark(last);
+        self.assign(place, value, frame);
+        self.place_mark(out);
+    }
+
     /// Jumps if a condition is false. A condition that depends on an unknown environment can be
     /// true and false.
     fn leave_unless(&mut self, condition: &Expression, elsewhere: Mark, frame: usize) {
@@ -128,10 +169,7 @@ impl Generator<'_> {
     /// through its body has none, an invisible one is added. It is at the beginning, so that a
     /// process that continues the loop is at the same location wherever it comes from.
     fn pass_step(&mut self, body: &[Statement]) {
-        let ends = |statement: &Statement| {
-            matches!(statement.kind, Action::Communicate(_) | Action::Select(_) | Action::Choice(_) | Action::Reschedule)
-        };
-        if !body.iter().any(ends) {
+        if !body.iter().any(ends_action) {
             self.step(Mode::Invisible);
         }
     }
@@ -165,4 +203,9 @@ impl Generator<'_> {
             self.store(&spot, cell, 0, of);
         }
     }
+}
+
+/// Whether a statement ends an action on all its ways.
+fn ends_action(statement: &Statement) -> bool {
+    matches!(statement.kind, Action::Communicate(_) | Action::Select(_) | Action::Choice(_) | Action::Reschedule)
 }

@@ -185,7 +185,9 @@ impl Generator<'_> {
         let recursive = called && self.recursive[process];
         // A recursive process has one set of variables in a kind, whatever its parameters are bound
         // to: it may pass them to itself by reference.
-        let same = |frame: &&Frame| recursive && frame.process == process && frame.kind == kind && frame.parent == parent;
+        // The frame of a process that was created, and calls itself, has another.
+        let same =
+            |frame: &&Frame| recursive && frame.depth.is_some() && frame.process == process && frame.kind == kind && frame.parent == parent;
         if let Some(Frame { homes, depth, returns, .. }) = self.frames.iter().find(same) {
             let (homes, depth, returns) = (homes.clone(), *depth, *returns);
             self.frames.push(Frame { process, kind, parent, homes, bindings: HashMap::new(), depth, returns });

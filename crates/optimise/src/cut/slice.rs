@@ -15,13 +15,18 @@
 //!   cannot move for ever: if it did, the others might never move again, and the property could
 //!   depend on that.
 //! - If the process can end, this is not observable: numbers of processes are reused, and older
-//!   processes can end only after younger ones.
+//!   processes can end only after younger ones. Numbers are not reused if all processes are created
+//!   in the first transition.
+//!
+//! One question about other processes changes nothing: a process at its end may ask whether it is
+//! the youngest, to end at once and otherwise later. LF asks it.
 
 use super::needs::{Needs, Node};
 use crate::Goal;
-use crate::scan::{Budget, Scan, scan};
-use crate::survey::{Channels, Survey, types};
+use crate::scan::{Budget, Mode2, Scan, scan};
+use crate::survey::{Channels, Edge, Survey, types};
 use bytecode::{Addr, AtomId, Mode, Op, ProcessId};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Why no process was left out.
@@ -95,9 +100,29 @@ fn asks_about_everybody(survey: &Survey<'_>, atoms: &[AtomId]) -> bool {
             Op::Timeout {} | Op::Last {} | Op::Enabled {} | Op::Np {} | Op::Nrpr {} | Op::Getprio {} | Op::Setprio {} | Op::Pcval {}
         )
     };
-    let own = &program.code[..program.atoms_start().index()];
+    let own = program.code[..program.atoms_start().index()].iter().enumerate();
+    let own = own.filter(|(at, _)| !is_about_its_end(&program.code, *at)).map(|(_, op)| op);
     let of_atoms = atoms.iter().flat_map(|atom| &program.code[as_range(program.code_of_atom(*atom))]);
-    own.iter().chain(of_atoms).any(asks) || survey.verified.layout().processes.iter().any(|process| process.priority.is_some())
+    own.chain(of_atoms).any(asks) || survey.verified.layout().processes.iter().any(|process| process.priority.is_some())
+}
+
+/// Whether an instruction belongs to the question whether the process is the youngest, of which
+/// nothing depends but whether it ends at once or in a step of its own:
+/// `PID; LDC 1; ADD; NRPR; EQ; JMPZ a; STEP T`, and at *a* `STEP N; STEP T`.
+fn is_about_its_end(code: &[Op], at: usize) -> bool {
+    let begin = match code[at] {
+        Op::Pid {} => Some(at),
+        Op::Nrpr {} => at.checked_sub(3),
+        _ => None,
+    };
+    let Some([Op::Pid {}, Op::Ldc { value: 1 }, Op::Add {}, Op::Nrpr {}, Op::Eq {}, Op::Jmpz { target }, end]) =
+        begin.and_then(|begin| code.get(begin..begin + 7))
+    else {
+        return false;
+    };
+    let later = code.get(target.index()..target.index() + 2);
+    let ends = |op: &Op| matches!(op, Op::Step { mode: Mode::Terminate });
+    ends(end) && matches!(later, Some([Op::Step { mode: Mode::Normal }, end]) if ends(end))
 }
 
 fn as_range(range: std::ops::Range<u32>) -> std::ops::Range<usize> {
@@ -148,13 +173,48 @@ impl Slicer<'_, '_> {
         let program = self.survey.program();
         let own = &program.code[..program.atoms_start().index()];
         let of_atoms = self.goal.atoms().iter().flat_map(|atom| &program.code[as_range(program.code_of_atom(*atom))]);
-        let sees = |op: &Op| {
-            matches!(op, Op::Pid {} | Op::Ldr { .. } | Op::Ldrx { .. } | Op::At { .. } | Op::Xr {} | Op::Xs {} | Op::Chnew { .. })
-        };
+        let sees = |op: &Op| matches!(op, Op::Ldr { .. } | Op::Ldrx { .. } | Op::At { .. } | Op::Xr {} | Op::Xs {} | Op::Chnew { .. });
+        if own.iter().chain(of_atoms).any(sees) {
+            return true;
+        }
+        if self.all_at_once() {
+            return false;
+        }
+        let numbered = (0..own.len()).any(|at| matches!(own[at], Op::Pid {}) && !is_about_its_end(own, at));
         let starts = own.iter().any(|op| matches!(op, Op::Run { .. }));
         let kept_numbers = own.windows(2).any(|pair| matches!(pair[0], Op::Run { .. }) && !matches!(pair[1], Op::Drop {}));
         let many = types(program).any(|(id, _)| !self.survey.is_single(id));
-        own.iter().chain(of_atoms).any(sees) || (starts && (kept_numbers || many))
+        numbered || (starts && (kept_numbers || many))
+    }
+
+    /// Whether all processes are created in the first transition: one process exists at first, and
+    /// only its first step, with the invisible ones it continues with, creates others.
+    fn all_at_once(&self) -> bool {
+        let (survey, program) = (self.survey, self.survey.program());
+        let [first] = program.instances[..] else { return false };
+        if !survey.is_single(first) {
+            return false;
+        }
+        let (edges, scans) = (&survey.edges[first.index()], &survey.scans[first.index()]);
+        let goes_on = |edge: &Edge| edge.end.mode == Mode2::Invisible && edge.target.is_some_and(|to| !scans[to.index()].waits);
+        let (mut begun, mut open) = (BTreeSet::new(), vec![survey.entry(first)]);
+        while let Some(at) = open.pop() {
+            if begun.insert(at) {
+                open.extend(edges[at].iter().filter(|edge| goes_on(edge)).filter_map(|edge| Some(edge.target?.index())));
+            }
+        }
+        // The process must not come back to where it creates others.
+        let comes_back = edges.iter().enumerate().any(|(from, edges)| {
+            let back = |edge: &Edge| edge.target.is_some_and(|to| begun.contains(&to.index())) && !(begun.contains(&from) && goes_on(edge));
+            edges.iter().any(back)
+        });
+        let creates = |scan: &Scan| !scan.runs.is_empty();
+        let elsewhere = types(program).any(|(id, _)| {
+            let scans = survey.scans[id.index()].iter().enumerate();
+            let later = scans.filter(|(at, _)| id != first || !begun.contains(at)).map(|(_, scan)| scan);
+            later.chain(survey.prologues[id.index()].as_ref()).any(creates)
+        });
+        !comes_back && !elsewhere
     }
 
     /// The types that the kept code depends on.

@@ -1,7 +1,7 @@
 /* A counter of two bytes that the main program reads while a handler counts.
  *
  * device: atmega328p
- * expect: violated assertion
+ * expect: violated interrupt race
  */
 #include <avr/interrupt.h>
 #include <avr/io.h>

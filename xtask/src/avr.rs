@@ -7,8 +7,11 @@
 use crate::{Failure, root};
 use bytecode::{Verified, verify};
 use clap::Args;
+mod follow;
+
 use contract::{Successors, System};
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use vm::Interpreter;
@@ -25,6 +28,9 @@ pub struct Arguments {
     /// The first seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Follow runs of the programs in `models/avr` instead, each for so many instructions
+    #[arg(long, value_name = "INSTRUCTIONS")]
+    examples: Option<u32>,
 }
 
 const BREAK: u16 = 0x9598;
@@ -37,32 +43,26 @@ const BATCH: u64 = 2000;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.list {
         for seed in arguments.seed..arguments.seed + arguments.sequences {
-            let words: Vec<String> = sequence(seed).iter().map(|word| format!("{word:04x}")).collect();
+            let words: Vec<String> = sequence(seed).code.iter().map(|word| format!("{word:04x}")).collect();
             println!("{}", words.join(" "));
         }
         return Ok(());
     }
-    let folder = root().join("target/avr");
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let simulator = folder.join("simulate");
-    let source = root().join("xtask/avr/simulate.c");
-    let built = Command::new("cc").arg("-O2").arg("-o").arg(&simulator).arg(source).args(["-lsimavr", "-lelf"]).output();
-    match built {
-        Ok(output) if output.status.success() => {}
-        Ok(output) => return Err(format!("simavr is missing or cannot be linked: {}", String::from_utf8_lossy(&output.stderr))),
-        Err(error) => return Err(format!("there is no C compiler: {error}")),
+    if let Some(instructions) = arguments.examples {
+        return follow::run(&build("follow")?, instructions, arguments.seed);
     }
+    let simulator = build("simulate")?;
     let mut instructions = 0;
     let mut different = 0;
     let mut done = 0;
     while done < arguments.sequences {
         let count = BATCH.min(arguments.sequences - done);
-        let programs: Vec<Vec<u16>> = (0..count).map(|i| sequence(arguments.seed + done + i)).collect();
+        let programs: Vec<Sequence> = (0..count).map(|i| sequence(arguments.seed + done + i)).collect();
         let told = simulate(&simulator, &programs)?;
-        for (number, (program, expected)) in programs.iter().zip(told.chunks(TOLD)).enumerate() {
+        for (number, (Sequence { code: program, functions }, expected)) in programs.iter().zip(told.chunks(TOLD)).enumerate() {
             instructions += program.len();
             let seed = arguments.seed + done + number as u64;
-            match execute(program) {
+            match execute(program, functions) {
                 Ok(found) if found == expected => {}
                 Ok(found) => {
                     different += 1;
@@ -88,6 +88,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if different > 0 { Err(format!("{different} sequences differ")) } else { Ok(()) }
 }
 
+/// Builds a program that uses simavr.
+fn build(name: &str) -> Result<PathBuf, Failure> {
+    let folder = root().join("target/avr");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let simulator = folder.join(name);
+    let source = root().join("xtask/avr").join(format!("{name}.c"));
+    let built = Command::new("cc").arg("-O2").arg("-o").arg(&simulator).arg(source).args(["-lsimavr", "-lelf"]).output();
+    match built {
+        Ok(output) if output.status.success() => Ok(simulator),
+        Ok(output) => Err(format!("simavr is missing or cannot be linked: {}", String::from_utf8_lossy(&output.stderr))),
+        Err(error) => Err(format!("there is no C compiler: {error}")),
+    }
+}
+
 /// The name of a byte that is compared.
 fn place(index: usize) -> String {
     match index {
@@ -100,9 +114,9 @@ fn place(index: usize) -> String {
     }
 }
 
-fn simulate(simulator: &std::path::Path, programs: &[Vec<u16>]) -> Result<Vec<u8>, Failure> {
+fn simulate(simulator: &std::path::Path, programs: &[Sequence]) -> Result<Vec<u8>, Failure> {
     let mut input = Vec::new();
-    for program in programs {
+    for Sequence { code: program, .. } in programs {
         input.extend((program.len() as u16).to_le_bytes());
         input.extend(program.iter().flat_map(|word| word.to_le_bytes()));
     }
@@ -119,8 +133,8 @@ fn simulate(simulator: &std::path::Path, programs: &[Vec<u16>]) -> Result<Vec<u8
 }
 
 /// Executes a program on the reference interpreter.
-fn execute(code: &[u16]) -> Result<Vec<u8>, Failure> {
-    let program = avr::testing::program("atmega328p", code).ok_or("it is not translated")?;
+fn execute(code: &[u16], functions: &[u16]) -> Result<Vec<u8>, Failure> {
+    let program = avr::testing::program_with_functions("atmega328p", code, functions).ok_or("it is not translated")?;
     let program = Arc::new(verify(program).map_err(|error| error.to_string())?);
     let mut machine = Interpreter::new(program.clone());
     let mut out = Successors::default();
@@ -164,8 +178,13 @@ fn bytes(verified: &Verified, state: &[u8]) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// A random program that ends with BREAK.
-fn sequence(seed: u64) -> Vec<u16> {
+/// A random program that ends with BREAK, and the functions that it calls through pointers.
+struct Sequence {
+    code: Vec<u16>,
+    functions: Vec<u16>,
+}
+
+fn sequence(seed: u64) -> Sequence {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d);
     let mut code = Vec::new();
     // Every register gets a value, and so do the flags.
@@ -185,11 +204,14 @@ fn sequence(seed: u64) -> Vec<u16> {
         let item = item(&mut random);
         items.push(item);
     }
-    let mut starts = Vec::new();
+    let (mut starts, mut pointers) = (Vec::new(), Vec::new());
     for item in &items {
         starts.push(code.len());
         if item.as_slice() == [CALL] {
             calls.push(code.len());
+        }
+        if item.last() == Some(&ICALL) && item.len() == 3 {
+            pointers.push(code.len());
         }
         code.extend(item);
     }
@@ -207,8 +229,23 @@ fn sequence(seed: u64) -> Vec<u16> {
             }
         }
     }
+    // Sometimes the last of the code is reached by a jump through a pointer only.
+    let mut functions = Vec::new();
+    if random.below(4) == 0 {
+        let end = code.len() as u16 + 4;
+        code.extend([ldi(30, end & 0xff), ldi(31, end >> 8), IJMP, BREAK]);
+        functions.push(end);
+        code.extend(plain(&mut random));
+    }
     code.push(BREAK);
     let subroutine = code.len();
+    if !pointers.is_empty() || !functions.is_empty() {
+        functions.push(subroutine as u16);
+    }
+    for at in pointers {
+        code[at] = ldi(30, subroutine as u16 & 0xff);
+        code[at + 1] = ldi(31, subroutine as u16 >> 8);
+    }
     for _ in 0..1 + random.below(3) {
         let item = plain(&mut random);
         code.extend(item);
@@ -217,8 +254,11 @@ fn sequence(seed: u64) -> Vec<u16> {
     for call in calls {
         code[call] = 0xd000 | ((subroutine - call - 1) as u16 & 0xfff);
     }
-    code
+    Sequence { code, functions }
 }
+
+const IJMP: u16 = 0x9409;
+const ICALL: u16 = 0x9509;
 
 /// A placeholder for a call in a sequence; it is not an instruction.
 const CALL: u16 = 0xffff;
@@ -229,8 +269,11 @@ const fn ldi(d: u16, k: u16) -> u16 {
 
 /// One or more instructions that belong together.
 fn item(random: &mut Random) -> Vec<u16> {
-    match random.below(16) {
+    match random.below(19) {
         0..=7 => plain(random),
+        16 => vec![ldi(30, 0), ldi(31, 0), ICALL],
+        17 => counted(random),
+        18 => frame(random),
         8 => vec![0xf000 | random.below(2) << 10 | random.below(8)],
         // Skips: on registers, and on a register of a device.
         9 => {
@@ -271,6 +314,42 @@ fn item(random: &mut Random) -> Vec<u16> {
         }
         _ => vec![0x9408 | random.below(16) << 4],
     }
+}
+
+/// A loop that counts down a register which its body leaves alone.
+fn counted(random: &mut Random) -> Vec<u16> {
+    let mut body = Vec::new();
+    for _ in 0..1 + random.below(2) {
+        // Additions, exclusive ors and rotations of the lower half.
+        let (d, r) = (random.below(16) << 4, random.below(16));
+        body.push([0x0c00 | d | r, 0x2400 | d | r, 0x9407 | d, 0x1c00 | d | r][random.below(4) as usize]);
+    }
+    let back = (127 - body.len() as u16 - 1) & 0x7f;
+    // DEC r20, BRNE back
+    [vec![ldi(20, 1 + random.below(9))], body, vec![0x954a, 0xf401 | back << 3]].concat()
+}
+
+/// Room for variables on the stack, as a compiler makes it: the stack pointer is read, lowered,
+/// written, used and put back.
+fn frame(random: &mut Random) -> Vec<u16> {
+    let room = 1 + random.below(7);
+    let (low, high) = (room & 0xf, (room & 0x30) << 2);
+    let slot = 1 + random.below(room);
+    let (store, load) = (random.below(28) << 4, random.below(28) << 4);
+    let pointer = |out: bool, low: bool| 0xb600 | u16::from(out) << 11 | if low { 0x1cd } else { 0x1de };
+    vec![
+        pointer(false, true),
+        pointer(false, false),
+        0x9720 | high | low,
+        pointer(true, false),
+        pointer(true, true),
+        // STD Y+slot, LDD Y+slot
+        0x8208 | store | slot,
+        0x8008 | load | slot,
+        0x9620 | high | low,
+        pointer(true, false),
+        pointer(true, true),
+    ]
 }
 
 /// Accesses through a pointer, whose value is a constant or not.

@@ -158,7 +158,7 @@ impl Emitter<'_> {
                     self.code.pop(T2);
                     self.code.push(T2);
                     self.code.and(0x100);
-                    self.claim("a local variable is read before it has a value");
+                    self.claim("uninitialised_read", "a local variable is read before it has a value");
                     self.code.push(T2);
                 }
                 self.code.and(0xff);
@@ -181,7 +181,7 @@ impl Emitter<'_> {
             Place::Io(addr) => self.load_io(addr, 0xff),
             Place::Outside => {
                 self.code.c(0);
-                self.claim("the program reads memory that holds no variable");
+                self.claim("access_outside", "the program reads memory that holds no variable");
                 self.code.c(0);
             }
         }
@@ -239,7 +239,7 @@ impl Emitter<'_> {
             Place::Io(addr) => self.store_io(addr),
             Place::Outside => {
                 self.code.c(0);
-                self.claim("the program writes memory that holds no variable");
+                self.claim("access_outside", "the program writes memory that holds no variable");
             }
         }
     }
@@ -307,7 +307,8 @@ impl Emitter<'_> {
             self.code.place(next);
         }
         self.code.c(0);
-        self.claim("the program uses this register of a device through a pointer, which is not supported");
+        let text = "the program uses this register of a device through a pointer, which is not supported";
+        self.claim("unsupported", text);
         leaf(self, Place::Outside);
     }
 
@@ -348,7 +349,7 @@ impl Emitter<'_> {
         self.code.c(size.into());
         self.code.op(Op::Lt {});
         self.code.op(Op::And {});
-        self.claim("the program reads flash that holds no constants");
+        self.claim("access_outside", "the program reads flash that holds no constants");
         self.code.push(T1);
         self.code.op(Op::Ldgx { var: table });
         self.code.set(reg(d));
@@ -378,7 +379,11 @@ impl Emitter<'_> {
         self.code.get(SP);
         self.code.c(i32::from(base) - 1);
         self.code.op(Op::Ge {});
-        self.claim("the stack runs into the variables");
+        self.claim("stack_overflow", "the stack runs into the variables");
+        if self.options.keeps_below {
+            self.code.place(done);
+            return self.code.step(Ends::Deterministic);
+        }
         self.code.push(T1);
         self.code.c(i32::from(base) - 1);
         self.code.op(Op::Ge {});
@@ -435,7 +440,7 @@ impl Emitter<'_> {
                     self.code.op(Op::And {});
                 }
                 let text = format!("an interrupt divides an access to {}", self.memory.objects[name].name);
-                self.claim(&text);
+                self.claim("interrupt_race", &text);
             }
         }
     }

@@ -52,6 +52,39 @@ pub struct Source {
     pub needs: Option<(u16, u8)>,
     /// Whether executing the handler clears the flag.
     pub clears: bool,
+    /// For an external interrupt: the pins that raise it.
+    pub pins: Option<Pins>,
+}
+
+/// The pins that raise an external interrupt, and how. The registers of direction and level lie
+/// before that of the output.
+#[derive(Clone, Copy, Debug)]
+pub struct Pins {
+    /// The output register of the port.
+    pub port: u16,
+    pub edge: Edge,
+}
+
+/// What of a pin raises an interrupt.
+#[derive(Clone, Copy, Debug)]
+pub enum Edge {
+    /// Two bits of a register, from this one on, say what pin number `pin` raises it by: 0 its low
+    /// level, 1 a change, 2 a falling edge, 3 a rising edge.
+    Mode { pin: u8, register: u16, bit: u8 },
+    /// One bit says it: 0 a falling edge, 1 a rising one.
+    Rising { pin: u8, register: u16, bit: u8 },
+    /// A change of a pin whose bit is set in this register.
+    Change { mask: u16 },
+}
+
+impl Edge {
+    /// The register that says what raises the interrupt.
+    pub fn register(self) -> u16 {
+        match self {
+            Edge::Mode { register, .. } | Edge::Rising { register, .. } => register,
+            Edge::Change { mask } => mask,
+        }
+    }
 }
 
 /// A device.
@@ -70,6 +103,12 @@ pub struct Chip {
     pub sleep: (u16, u8),
     /// The register and the bits that switch the watchdog on.
     pub watchdog: (u16, u8),
+    /// The bits of that register with which the watchdog interrupts, and those that are set after
+    /// it has reset the device.
+    pub watchdog_interrupts: u8,
+    pub watchdog_after: u8,
+    /// The register that says why the device was reset; bit 3 stands for the watchdog.
+    pub reset_reason: u16,
     /// EECR; data and address registers follow it.
     pub eecr: u16,
     /// State of the serial port.
@@ -91,11 +130,19 @@ const fn pins(name: &'static str, addr: u16) -> Register {
 }
 
 const fn source(vector: u8, name: &'static str, mask: (u16, u8), flag: Option<(u16, u8)>, needs: Option<(u16, u8)>) -> Source {
-    Source { vector, name, mask, flag, needs, clears: true }
+    Source { vector, name, mask, flag, needs, clears: true, pins: None }
 }
 
 const fn level(vector: u8, name: &'static str, mask: (u16, u8), flag: Option<(u16, u8)>, needs: Option<(u16, u8)>) -> Source {
-    Source { vector, name, mask, flag, needs, clears: false }
+    Source { vector, name, mask, flag, needs, clears: false, pins: None }
+}
+
+const fn external(vector: u8, name: &'static str, mask: (u16, u8), flag: (u16, u8), port: u16, edge: Edge) -> Source {
+    Source { vector, name, mask, flag: Some(flag), needs: None, clears: true, pins: Some(Pins { port, edge }) }
+}
+
+const fn mode(pin: u8, register: u16, bit: u8) -> Edge {
+    Edge::Mode { pin, register, bit }
 }
 
 /// The ATmega328P (and with other sizes 48, 88 and 168).
@@ -189,11 +236,11 @@ pub static ATMEGA328P: Chip = Chip {
         reg("UDR0", 0xc6, Kind::Serial),
     ],
     sources: &[
-        source(1, "INT0", (0x3d, 0), Some((0x3c, 0)), None),
-        source(2, "INT1", (0x3d, 1), Some((0x3c, 1)), None),
-        source(3, "PCINT0", (0x68, 0), Some((0x3b, 0)), Some((0x6b, 0xff))),
-        source(4, "PCINT1", (0x68, 1), Some((0x3b, 1)), Some((0x6c, 0xff))),
-        source(5, "PCINT2", (0x68, 2), Some((0x3b, 2)), Some((0x6d, 0xff))),
+        external(1, "INT0", (0x3d, 0), (0x3c, 0), 0x2b, mode(2, 0x69, 0)),
+        external(2, "INT1", (0x3d, 1), (0x3c, 1), 0x2b, mode(3, 0x69, 2)),
+        external(3, "PCINT0", (0x68, 0), (0x3b, 0), 0x25, Edge::Change { mask: 0x6b }),
+        external(4, "PCINT1", (0x68, 1), (0x3b, 1), 0x28, Edge::Change { mask: 0x6c }),
+        external(5, "PCINT2", (0x68, 2), (0x3b, 2), 0x2b, Edge::Change { mask: 0x6d }),
         source(6, "WDT", (0x60, 6), None, None),
         source(7, "TIMER2_COMPA", (0x70, 1), Some((0x37, 1)), Some((0xb1, 7))),
         source(8, "TIMER2_COMPB", (0x70, 2), Some((0x37, 2)), Some((0xb1, 7))),
@@ -217,6 +264,9 @@ pub static ATMEGA328P: Chip = Chip {
     ],
     sleep: (0x53, 0),
     watchdog: (0x60, 0x48),
+    watchdog_interrupts: 0x40,
+    watchdog_after: 0x08,
+    reset_reason: 0x54,
     eecr: 0x3f,
     ucsra: 0xc0,
     adcsra: 0x7a,
@@ -285,8 +335,8 @@ pub static ATMEGA16: Chip = Chip {
         reg("SREG", 0x5f, Kind::Status),
     ],
     sources: &[
-        source(1, "INT0", (0x5b, 6), Some((0x5a, 6)), None),
-        source(2, "INT1", (0x5b, 7), Some((0x5a, 7)), None),
+        external(1, "INT0", (0x5b, 6), (0x5a, 6), 0x32, mode(2, 0x55, 0)),
+        external(2, "INT1", (0x5b, 7), (0x5a, 7), 0x32, mode(3, 0x55, 2)),
         source(3, "TIMER2_COMP", (0x59, 7), Some((0x58, 7)), Some((0x45, 7))),
         source(4, "TIMER2_OVF", (0x59, 6), Some((0x58, 6)), Some((0x45, 7))),
         source(5, "TIMER1_CAPT", (0x59, 5), Some((0x58, 5)), Some((0x4e, 7))),
@@ -302,12 +352,15 @@ pub static ATMEGA16: Chip = Chip {
         level(15, "EE_RDY", (0x3c, 3), None, None),
         source(16, "ANA_COMP", (0x28, 3), None, None),
         level(17, "TWI", (0x56, 0), None, Some((0x56, 0x04))),
-        source(18, "INT2", (0x5b, 5), Some((0x5a, 5)), None),
+        external(18, "INT2", (0x5b, 5), (0x5a, 5), 0x38, Edge::Rising { pin: 2, register: 0x54, bit: 6 }),
         source(19, "TIMER0_COMP", (0x59, 1), Some((0x58, 1)), Some((0x53, 7))),
         level(20, "SPM_RDY", (0x57, 7), None, None),
     ],
     sleep: (0x55, 6),
     watchdog: (0x41, 0x08),
+    watchdog_interrupts: 0,
+    watchdog_after: 0,
+    reset_reason: 0x54,
     eecr: 0x3c,
     ucsra: 0x2b,
     adcsra: 0x26,
@@ -359,6 +412,11 @@ mod tests {
             for source in chip.sources {
                 assert!(chip.register(source.mask.0).is_some(), "{}", source.name);
                 assert!(source.flag.is_none_or(|(addr, _)| chip.register(addr).is_some()), "{}", source.name);
+                if let Some(pins) = source.pins {
+                    assert!(chip.register(pins.edge.register()).is_some(), "{}", source.name);
+                    let levels = chip.register(pins.port - 2).map(|register| register.kind);
+                    assert_eq!(levels, Some(Kind::Pins { ddr: pins.port - 1, port: pins.port }), "{}", source.name);
+                }
             }
         }
     }

@@ -9,7 +9,7 @@
 
 use crate::arith;
 use crate::chip::Kind;
-use crate::code::{Code, FLAGS, I, IRQ, Mark, PC, SP, T0, T1, T2, flag_local, reg};
+use crate::code::{Code, FLAGS, I, IRQ, Mark, PC, SP, T0, T1, T2, TORN, flag_local, reg};
 use crate::facts::{Enabled, Facts};
 use crate::flow::Flow;
 use crate::image::Image;
@@ -29,6 +29,12 @@ const FAILURES: &[&str] = &["__assert", "__assert_fail", "__assert_func", "abort
 
 /// The largest number of operations of a translated program.
 const MAX_CODE: usize = 1 << 22;
+
+/// The name of a violation that is an assertion of the program itself.
+const ASSERTION: &str = "";
+
+/// The vector of a reset.
+const RESET: u16 = 0;
 
 /// Whether and how a step ends before an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,6 +74,10 @@ pub struct Emitter<'a> {
     answers: Vec<(Mark, u16)>,
     /// Addresses other than points to which handlers return.
     woken: BTreeSet<u16>,
+    /// What is violated at an address, if it is no assertion of the program itself.
+    pub claims: Vec<(bytecode::Addr, &'static str)>,
+    /// The variables with their values at the beginning.
+    pub globals: &'a [Variable],
     enter: Mark,
     dispatch: Mark,
     halt: Mark,
@@ -137,6 +147,8 @@ impl<'a> Emitter<'a> {
             rests: BTreeMap::new(),
             answers: Vec::new(),
             woken: BTreeSet::new(),
+            claims: Vec::new(),
+            globals: &[],
             enter,
             dispatch,
             halt,
@@ -166,7 +178,7 @@ impl<'a> Emitter<'a> {
         self.text = "interrupt".to_owned();
         self.position(None);
         self.answers();
-        if !self.sharing.handlers.is_empty() {
+        if self.is_interrupted() {
             self.dispatcher();
         }
         self.place = None;
@@ -182,20 +194,23 @@ impl<'a> Emitter<'a> {
         self.code.address(self.halt)
     }
 
-    /// The addresses at which the processor resets the watchdog.
+    /// The addresses at which the processor resets the watchdog, and the one at which it begins
+    /// again after the watchdog has reset it.
     pub fn feedings(&self) -> Vec<bytecode::Addr> {
         let feeds = |at: &u16| matches!(self.flow.nodes[at].insn, Some(Insn::Wdr));
-        self.rests.iter().filter(|(at, _)| feeds(at)).filter_map(|(_, rest)| self.code.address(*rest)).collect()
+        let fed: Vec<_> = self.rests.iter().filter(|(at, _)| feeds(at)).filter_map(|(_, rest)| self.code.address(*rest)).collect();
+        let begins = self.code.address(self.marks[&0]).filter(|_| self.sharing.resets && !fed.is_empty());
+        fed.into_iter().chain(begins).collect()
     }
 
     /// Jumps to an instruction, or reports an error if there is none.
     fn go(&mut self, to: u16) {
         if let Some(text) = self.failure(to) {
-            return self.fail(&text);
+            return self.fail(ASSERTION, &text);
         }
         match self.marks.get(&to) {
             Some(mark) => self.code.jump(*mark),
-            None => self.fail("the program runs into memory that is not code"),
+            None => self.fail("wild_jump", "the program runs into memory that is not code"),
         }
     }
 
@@ -217,16 +232,20 @@ impl<'a> Emitter<'a> {
     }
 
     /// Reports an error and stops.
-    pub fn fail(&mut self, text: &str) {
+    pub fn fail(&mut self, what: &'static str, text: &str) {
         self.code.c(0);
-        self.claim(text);
+        self.claim(what, text);
         self.code.step(Mode::Normal);
         self.code.jump(self.halt);
     }
 
-    /// Reports an error if the top of the stack is zero.
-    pub fn claim(&mut self, text: &str) {
+    /// Reports an error if the top of the stack is zero. `what` names the violation, among those
+    /// that an `ASSERT` can state.
+    pub fn claim(&mut self, what: &'static str, text: &str) {
         self.position(Some(text));
+        if what != ASSERTION {
+            self.claims.push((self.code.here(), what));
+        }
         self.code.op(Op::Assert {});
         self.position(None);
     }
@@ -240,11 +259,8 @@ impl<'a> Emitter<'a> {
         self.text = format!("{name} at {:#06x}", u32::from(at) * 2);
         self.position(None);
         let Some(insn) = node.insn else {
-            return self.fail(&format!(
-                "the word {:#06x} at {:#06x} is not an instruction",
-                self.image.flash[at as usize],
-                u32::from(at) * 2
-            ));
+            let text = format!("the word {:#06x} at {:#06x} is not an instruction", self.image.flash[at as usize], u32::from(at) * 2);
+            return self.fail("illegal_instruction", &text);
         };
         let before = self.before.get(&at).copied().unwrap_or(Before::Nothing);
         self.end_step(at, &insn, before);
@@ -253,7 +269,12 @@ impl<'a> Emitter<'a> {
 
     /// Ends the step before an instruction, in the given way.
     fn end_step(&mut self, at: u16, insn: &Insn, before: Before) {
+        if self.options.single {
+            return self.single_step(at);
+        }
         let enabled = if self.sharing.handlers.is_empty() { Enabled::No } else { self.facts.enabled(at) };
+        // A reset asks nobody.
+        let enabled = if self.sharing.resets { Enabled::Yes } else { enabled };
         let (body, go_on) = (self.code.mark(), self.code.mark());
         match before {
             Before::Nothing => return,
@@ -280,7 +301,7 @@ impl<'a> Emitter<'a> {
             let rest = self.code.mark();
             self.code.place(rest);
             self.rests.insert(at, rest);
-            if enabled != Enabled::No && !self.sharing.shadowed.contains(&at) {
+            if enabled != Enabled::No && (self.sharing.resets || !self.sharing.shadowed.contains(&at)) {
                 self.answer(at);
             }
             self.code.jump(body);
@@ -288,6 +309,25 @@ impl<'a> Emitter<'a> {
         self.code.place(go_on);
         self.code.step(Mode::Deterministic);
         self.code.place(body);
+    }
+
+    /// For tests: each instruction begins with a visible step, and the state has its address.
+    fn single_step(&mut self, at: u16) {
+        let Some(counter) = self.memory.counter else { return };
+        self.code.c(at.into());
+        self.code.op(Op::Stg { var: counter });
+        self.code.step(Mode::Normal);
+        let rest = self.code.mark();
+        self.code.place(rest);
+        self.rests.insert(at, rest);
+        if self.is_interrupted() && !self.sharing.shadowed.contains(&at) {
+            self.answer(at);
+        }
+    }
+
+    /// Whether the processor can be interrupted or reset at all.
+    fn is_interrupted(&self) -> bool {
+        !self.sharing.handlers.is_empty() || self.sharing.resets
     }
 
     /// Adds an alternative: the interrupt that a device requests; `to` is executed after it.
@@ -322,6 +362,9 @@ impl<'a> Emitter<'a> {
 
     /// Sets all registers and flags that are not alive to zero.
     fn forget(&mut self, live: &Live) {
+        if self.options.keeps_dead {
+            return;
+        }
         for r in 0..32_u8 {
             if !self.sharing.written[r as usize] {
                 continue;
@@ -353,6 +396,20 @@ impl<'a> Emitter<'a> {
         self.code.place(self.enter);
         self.text = "interrupt".to_owned();
         self.position(None);
+        if self.sharing.resets {
+            let taken = self.code.mark();
+            self.code.get(IRQ);
+            self.code.c(RESET.into());
+            self.code.op(Op::Ne {});
+            self.code.jump_not_zero(taken);
+            self.reset();
+            self.code.place(taken);
+            self.text = "interrupt".to_owned();
+            self.position(None);
+        }
+        if self.sharing.handlers.is_empty() {
+            return self.code.op(Op::Nex {});
+        }
         self.code.get(PC);
         self.code.pop(T2);
         self.push_address();
@@ -373,6 +430,9 @@ impl<'a> Emitter<'a> {
         }
         let targets: Vec<(u16, u16)> = targets.into_keys().map(|at| (at, at)).collect();
         self.choose(&targets, &mut |this, at| {
+            if this.options.single {
+                return this.go(at);
+            }
             this.code.step(Mode::Normal);
             match this.rests.get(&at) {
                 Some(rest) => this.code.jump(*rest),
@@ -381,10 +441,72 @@ impl<'a> Emitter<'a> {
         });
     }
 
+    /// Everything is as at the beginning, except for what a reset keeps: the EEPROM, variables that
+    /// are not set at the start, and the reason.
+    fn reset(&mut self) {
+        self.text = "reset".to_owned();
+        self.position(None);
+        let chip = self.image.chip;
+        let kept = |number: usize| {
+            let is = |var: Option<bytecode::GlobalId>| var.is_some_and(|var| var.index() == number);
+            let object = self.memory.objects.iter().find(|object| object.global.index() == number);
+            is(self.memory.eeprom)
+                || is(self.memory.flash.map(|(_, _, var)| var))
+                || is(self.memory.io.get(&chip.reset_reason).copied())
+                || object.is_some_and(|object| self.image.noinit.contains(&object.addr))
+        };
+        let lost: Vec<(bytecode::GlobalId, &Variable)> = (0..self.globals.len())
+            .filter(|number| !kept(*number))
+            .filter_map(|number| Some((bytecode::GlobalId::new(number)?, &self.globals[number])))
+            .collect();
+        for (var, variable) in lost {
+            for element in 0..variable.elements() {
+                self.code.c(variable.initial(element));
+                match variable.length {
+                    None => self.code.op(Op::Stg { var }),
+                    Some(_) => {
+                        self.code.c(element as i32);
+                        self.code.op(Op::Stgx { var });
+                    }
+                }
+            }
+        }
+        if let Some(&var) = self.memory.io.get(&chip.reset_reason) {
+            self.code.op(Op::Ldg { var });
+            self.code.c(0x08);
+            self.code.op(Op::Or {});
+            self.code.op(Op::Stg { var });
+        }
+        if let Some(&var) = self.memory.io.get(&chip.watchdog.0) {
+            self.code.c(chip.watchdog_after.into());
+            self.code.op(Op::Stg { var });
+        }
+        for r in (0..32_u8).filter(|r| self.sharing.written[*r as usize]) {
+            self.code.c(0);
+            self.code.set(reg(r));
+        }
+        for bit in 0..7 {
+            self.code.c(0);
+            self.code.set(flag_local(bit));
+        }
+        let (base, size) = self.memory.stack;
+        self.code.c(i32::from(base + (size - 1)));
+        self.code.set(SP);
+        self.code.c(0);
+        self.code.set(TORN);
+        for element in 0..size {
+            self.code.c(0);
+            self.code.c(element.into());
+            self.code.op(Op::Stlx { var: STACK });
+        }
+        self.code.step(Mode::Normal);
+        self.go(0);
+    }
+
     /// Goes to one of several targets by the number in T2; reports an error if it is none of them.
     fn choose(&mut self, targets: &[(u16, u16)], leaf: &mut dyn FnMut(&mut Self, u16)) {
         match targets {
-            [] => self.fail("the program returns to an address that no call, jump or interrupt stored"),
+            [] => self.fail("wild_jump", "the program returns to an address that no call, jump or interrupt stored"),
             [(number, target)] => {
                 let wrong = self.code.mark();
                 self.code.push(T2);
@@ -415,7 +537,7 @@ impl<'a> Emitter<'a> {
         self.code.get(SP);
         self.code.c(self.memory.stack.0.into());
         self.code.op(Op::Ge {});
-        self.claim("the stack runs into the variables");
+        self.claim("stack_overflow", "the stack runs into the variables");
         self.code.push(T0);
         if initialised {
             self.code.and(0xff);
@@ -447,6 +569,9 @@ impl<'a> Emitter<'a> {
         self.code.op(Op::Ldlx { var: STACK });
         self.code.and(0xff);
         self.code.pop(T0);
+        if self.options.keeps_below {
+            return;
+        }
         self.code.c(0);
         index(self);
         self.code.op(Op::Stlx { var: STACK });
@@ -477,10 +602,16 @@ impl<'a> Emitter<'a> {
     }
 
     fn execute(&mut self, at: u16, insn: &Insn) {
-        let after = self.liveness.after(self.flow, self.facts, at);
+        let mut after = self.liveness.after(self.flow, self.facts, at);
         let behind = at.wrapping_add(self.flow.nodes[&at].len);
-        if arith::translate(&mut self.code, insn, &after) {
+        // Which bits of an input are chosen is another matter than which values are kept.
+        let all = self.options.keeps_dead.then(|| Live::everything(self.facts.slots));
+        if arith::translate(&mut self.code, insn, all.as_ref().unwrap_or(&after)) {
             return;
+        }
+        let keeps = self.options.single || matches!(insn, Insn::Flag { .. } | Insn::Push { .. });
+        if let Some(all) = all.filter(|_| keeps) {
+            after = all;
         }
         match *insn {
             Insn::Flag { bit: flag::I, set } => {
@@ -548,7 +679,7 @@ impl<'a> Emitter<'a> {
                 self.code.push(T2);
                 self.code.set(PC);
                 if self.sharing.handlers.is_empty() {
-                    return self.fail("the program returns from an interrupt that was not taken");
+                    return self.fail("wild_jump", "the program returns from an interrupt that was not taken");
                 }
                 self.code.step(Mode::Deterministic);
                 self.code.jump(self.dispatch);
@@ -579,13 +710,13 @@ impl<'a> Emitter<'a> {
                 self.code.jump(self.halt);
             }
             Insn::Break => {}
-            Insn::Spm => self.fail("the program writes its own code, which is not supported"),
+            Insn::Spm => self.fail("unsupported", "the program writes its own code, which is not supported"),
             _ => self.access(at, insn, &after),
         }
     }
 
     fn answer_sleep(&mut self, behind: u16) {
-        if !self.sharing.handlers.is_empty() {
+        if self.is_interrupted() {
             self.answer(behind);
             self.woken.insert(behind);
         }

@@ -34,6 +34,8 @@ pub struct Image {
     /// The end of the variables in SRAM.
     pub data_end: u16,
     pub eeprom: Vec<u8>,
+    /// Variables that the start-up code does not set.
+    pub noinit: std::ops::Range<u16>,
     /// The values that the start-up code stores in SRAM, from its first address on; all zero if the
     /// start-up code is executed itself.
     initial: Vec<u8>,
@@ -134,6 +136,10 @@ impl Image {
             data: Vec::new(),
             data_end: data_end as u16,
             eeprom,
+            noinit: file.section_by_name(".noinit").map_or(0..0, |section| {
+                let start = section.address().wrapping_sub(DATA) as u16;
+                start..start.saturating_add(section.size() as u16)
+            }),
             initial,
             shortcuts: Vec::new(),
             debug: debug::read(&file),
@@ -171,6 +177,7 @@ impl Image {
             data: Vec::new(),
             data_end: chip.ram.0,
             eeprom: vec![0xff; chip.eeprom as usize],
+            noinit: 0..0,
             initial: Vec::new(),
             shortcuts: Vec::new(),
             debug: Debug::default(),

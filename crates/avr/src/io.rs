@@ -9,6 +9,7 @@ use crate::chip::Kind;
 use crate::code::I;
 use crate::code::{SP, T0, T1, T2, flag_local};
 use crate::emit::Emitter;
+use crate::environment;
 use crate::insn::flag;
 use crate::memory::Place;
 use bytecode::{GlobalId, Op};
@@ -157,6 +158,10 @@ impl Emitter<'_> {
                 continue;
             }
             let (raised, end) = (self.code.mark(), self.code.mark());
+            if let Some(source) = source.filter(|source| source.pins.is_some()) {
+                environment::from_outside(&mut self.code, self.memory, self.options, source, true);
+                self.code.jump_zero(end);
+            }
             if let Some((needs, bits)) = source.and_then(|source| source.needs)
                 && let Some(needs) = self.io(needs)
             {
@@ -236,6 +241,13 @@ impl Emitter<'_> {
     pub fn store_io(&mut self, addr: u16) {
         let Some(var) = self.io(addr) else { return };
         match self.kind(addr) {
+            Kind::Plain if environment::is_watched(self.image.chip, self.memory, addr) => {
+                self.code.op(Op::Ldg { var });
+                self.code.push(T0);
+                self.code.op(Op::Stg { var });
+                self.code.pop(T0);
+                environment::moved(&mut self.code, self.image.chip, self.memory, addr);
+            }
             Kind::Plain => {
                 self.code.push(T0);
                 self.code.op(Op::Stg { var });
@@ -244,11 +256,14 @@ impl Emitter<'_> {
             Kind::Stack { high } => self.set_stack_pointer(high),
             // On newer devices, writing a one to the level of a pin toggles its output.
             Kind::Pins { port, .. } => {
-                if let Some(port) = self.io(port).filter(|_| self.image.chip.ram.0 == 0x100) {
-                    self.code.op(Op::Ldg { var: port });
+                if let Some(var) = self.io(port).filter(|_| self.image.chip.ram.0 == 0x100) {
+                    self.code.op(Op::Ldg { var });
+                    self.code.op(Op::Ldg { var });
                     self.code.push(T0);
                     self.code.op(Op::Xor {});
-                    self.code.op(Op::Stg { var: port });
+                    self.code.op(Op::Stg { var });
+                    self.code.pop(T0);
+                    environment::moved(&mut self.code, self.image.chip, self.memory, port);
                 }
             }
             Kind::Counter | Kind::Sample => {}
@@ -361,17 +376,7 @@ impl Emitter<'_> {
     pub fn store_bit(&mut self, addr: u16, bit: u8, set: bool) {
         let Some(var) = self.io(addr) else { return };
         match self.kind(addr) {
-            Kind::Plain => {
-                self.code.op(Op::Ldg { var });
-                if set {
-                    self.code.c(1 << bit);
-                    self.code.op(Op::Or {});
-                } else {
-                    self.code.and(!(1 << bit) & 0xff);
-                }
-                self.code.op(Op::Stg { var });
-            }
-            // These instructions access only this bit.
+            // These instructions touch the one bit alone.
             Kind::Flags | Kind::Pins { .. } => {
                 if set {
                     self.code.c(1 << bit);

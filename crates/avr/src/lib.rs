@@ -40,8 +40,8 @@ mod stack;
 pub mod testing;
 
 use bytecode::{
-    Addr, AtomId, ChannelType, ChannelTypeId, Formula, Label, LabelKind, MessageField, Op, ProcessId, ProcessType, Program, PropertyBody,
-    PropertyEntry, Shown, StaticChannel, Type, Variable,
+    Addr, AtomId, ChannelType, ChannelTypeId, Formula, GlobalId, Label, LabelKind, MessageField, Op, ProcessId, ProcessType, Program,
+    PropertyBody, PropertyEntry, Shown, StaticChannel, Type, Variable,
 };
 use emit::Emitter;
 use expression::{AtomCode, Wrong};
@@ -208,7 +208,12 @@ fn translate(
     let mut globals =
         vec![Variable { shown: if options.registers { Shown::Number } else { Shown::Hidden }, ..Variable::scalar("SREG_I", Type::Bit) }];
     let stack = options.stack.or_else(|| stack::most(&flow, &facts, &handlers));
-    let memory = Memory::of(image, &flow, &facts, &registers, stack, &mut globals);
+    let mut memory = Memory::of(image, &flow, &facts, &registers, stack, &mut globals);
+    if options.single {
+        memory.counter = Some(GlobalId(globals.len() as u16));
+        globals.push(Variable::scalar("PC", Type::Unsigned(16)));
+    }
+    let guard = memory.io.get(&chip.watchdog.0).copied().filter(|_| options.resets);
 
     let mut observed = BTreeSet::new();
     let mut atoms: Vec<AtomCode> = Vec::new();
@@ -245,6 +250,13 @@ fn translate(
     let handlers_need = needs_of_handlers(&flow, &facts, &handlers);
     let mut sharing = Sharing::of(&flow, &facts, &memory, chip, handlers.clone(), observed);
     sharing.all_points = options.all_points;
+    if guard.is_some() {
+        sharing.resets = true;
+        sharing.reads.insert(memory::Place::Io(chip.watchdog.0));
+        sharing.kept.extend([chip.eecr, chip.reset_reason].map(memory::Place::Io));
+        let kept = memory.objects.iter().enumerate().filter(|(_, object)| image.noinit.contains(&object.addr));
+        sharing.kept.extend(kept.map(|(index, _)| memory::Place::Object(index)));
+    }
     let before = sharing::steps(image, &flow, &facts, &memory, &sharing, &liveness);
     let races = if options.races { races::find(&flow, &facts, &memory, &sharing) } else { BTreeMap::new() };
     let texts: Vec<Vec<String>> = image
@@ -259,6 +271,7 @@ fn translate(
         if text.is_empty() { format!("line {line}") } else { text }
     };
     let mut emitter = Emitter::new(image, &flow, &facts, &memory, &sharing, options, &liveness, &handlers_need, &before, &races, &text_of);
+    emitter.globals = &globals;
     if !emitter.run() {
         return Err(too_large());
     }
@@ -268,33 +281,39 @@ fn translate(
         atoms.extend(more);
     }
     let locals = emit::locals(&memory, options);
+    let claims = std::mem::take(&mut emitter.claims);
     let mut code = emitter.code;
 
     let mut processes =
         vec![ProcessType { name: "cpu".to_owned(), params: 0, locals, start: Addr(0), entry: Addr(0), prologue: None, priority: 1 }];
     let end = LabelKind { end: true, ..LabelKind::default() };
     let mut labels = Vec::new();
+    let named = claims.iter().enumerate();
+    labels.extend(named.map(|(number, (addr, what))| {
+        let name = format!("{}{what}_{number}", bytecode::VIOLATION);
+        Label { name, addr: *addr, kind: LabelKind::default() }
+    }));
     labels.extend(halted.map(|addr| Label { name: "halted".to_owned(), addr, kind: end }));
-    for source in &used {
-        let start = code.here();
+    labels.sort_by_key(|label| label.addr);
+    let mut process = |name: &str, start: Addr| {
         labels.push(Label { name: "idle".to_owned(), addr: start, kind: end });
-        processes.push(ProcessType {
-            name: source.name.to_owned(),
-            params: 0,
-            locals: Vec::new(),
-            start,
-            entry: start,
-            prologue: None,
-            priority: 1,
-        });
-        environment::device(&mut code, chip, &memory, source);
+        let (name, locals) = (name.to_owned(), Vec::new());
+        processes.push(ProcessType { name, params: 0, locals, start, entry: start, prologue: None, priority: 1 });
+    };
+    for source in &used {
+        process(source.name, code.here());
+        environment::device(&mut code, chip, &memory, options, source, &used);
+    }
+    if let Some(register) = guard {
+        process("WATCHDOG", code.here());
+        environment::watchdog(&mut code, chip, register);
     }
     let (ops, spans) = code.finish();
     let mut program = Program { name: name.to_owned(), globals, code: ops, labels, spans, properties, ..Program::default() };
     program.instances = (0..processes.len()).filter_map(ProcessId::new).collect();
     program.processes = processes;
     program.files = std::iter::once(name.to_owned()).chain(image.debug.files.iter().cloned()).collect();
-    if !used.is_empty() {
+    if !used.is_empty() || guard.is_some() {
         let field = MessageField { ty: Type::Byte, shown: Shown::Number };
         program.channel_types.push(ChannelType { name: "interrupts".to_owned(), capacity: 0, fields: vec![field] });
         program.channels.push(StaticChannel { name: "interrupt".to_owned(), ty: ChannelTypeId(0) });

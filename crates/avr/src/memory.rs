@@ -67,6 +67,8 @@ pub struct Memory {
     /// The constants in flash that are read: the first byte, the number of bytes, and the array.
     pub flash: Option<(u16, u16, GlobalId)>,
     pub eeprom: Option<GlobalId>,
+    /// The address of the next instruction, where tests want it.
+    pub counter: Option<GlobalId>,
     ram: u16,
 }
 
@@ -84,8 +86,15 @@ impl Memory {
         globals: &mut Vec<Variable>,
     ) -> Memory {
         let chip = image.chip;
-        let mut memory =
-            Memory { objects: Vec::new(), io: BTreeMap::new(), stack: (image.data_end, 0), flash: None, eeprom: None, ram: chip.ram.0 };
+        let mut memory = Memory {
+            objects: Vec::new(),
+            io: BTreeMap::new(),
+            stack: (image.data_end, 0),
+            flash: None,
+            eeprom: None,
+            counter: None,
+            ram: chip.ram.0,
+        };
         let room = chip.ram.1 + 1 - image.data_end;
         let size = stack.map_or(room, |most| most.min(room)).max(1);
         memory.stack = (chip.ram.1 - (size - 1), size);
@@ -106,6 +115,10 @@ impl Memory {
             let mut variable = Variable::scalar(name, Type::Byte);
             if addr == chip.ucsra {
                 variable.init = vec![0x20];
+            }
+            // The first reset is that of power-on.
+            if addr == chip.reset_reason {
+                variable.init = vec![0x01];
             }
             memory.io.insert(addr, GlobalId(globals.len() as u16));
             globals.push(variable);
@@ -188,6 +201,11 @@ fn unique(name: String, globals: &[Variable]) -> String {
         return name;
     }
     (2..).map(|number| format!("{name}@{number}")).find(|name| !taken(name)).unwrap_or(name)
+}
+
+/// The part of the memory that a variable of the byte-code stands for, by its name.
+pub fn part_named(image: &Image, name: &str) -> Option<Part> {
+    parts(image).into_iter().find(|part| part.name == name)
 }
 
 /// The parts of all variables: those of the debugging information, then those that only the symbol

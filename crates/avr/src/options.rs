@@ -30,14 +30,23 @@ pub struct Options {
     /// Whether an interrupt can be taken before every instruction, instead of only where it
     /// matters.
     pub all_points: bool,
-    /// Whether BREAK ends the program; for tests.
+    /// Whether registers and flags keep their values where they are dead, for comparison.
+    pub keeps_dead: bool,
+    /// Whether the bytes below the stack pointer keep their values, for comparison.
+    pub keeps_below: bool,
+    /// Whether the watchdog resets the device.
+    pub resets: bool,
+    /// Whether each instruction is a step of its own, and the state has the address of the next
+    /// one, for tests.
+    pub single: bool,
+    /// Whether BREAK ends the program, for tests.
     pub halts_at_break: bool,
 }
 
 impl Options {
     /// Reads the definitions that do not depend on the device, and returns the others.
     pub fn read(defines: &[(String, String)]) -> Result<(Options, Vec<(String, String)>), String> {
-        let mut options = Options { races: true, uninitialised: true, ..Options::default() };
+        let mut options = Options { races: true, uninitialised: true, resets: true, ..Options::default() };
         let mut rest = Vec::new();
         let switch = |name: &str, value: &str| match value {
             "on" | "" | "1" => Ok(true),
@@ -49,6 +58,13 @@ impl Options {
                 "points" if value == "all" => options.all_points = true,
                 "points" if value == "shared" => {}
                 "points" => return Err(format!("`points` is `shared` or `all`, not `{value}`")),
+                "dead" if value == "keep" => options.keeps_dead = true,
+                "dead" if value == "forget" => {}
+                "dead" => return Err(format!("`dead` is `forget` or `keep`, not `{value}`")),
+                "below" if value == "keep" => options.keeps_below = true,
+                "below" if value == "forget" => {}
+                "below" => return Err(format!("`below` is `forget` or `keep`, not `{value}`")),
+                "watchdog" => options.resets = switch(name, value)?,
                 "device" => options.device = Some(value.clone()),
                 "registers" => options.registers = switch(name, value)?,
                 "races" => options.races = switch(name, value)?,

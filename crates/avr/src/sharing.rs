@@ -34,6 +34,10 @@ pub struct Sharing {
     pub all_points: bool,
     /// Writes to these must be visible, because a property refers to them.
     pub observed: BTreeSet<Place>,
+    /// Whether the watchdog can reset the device.
+    pub resets: bool,
+    /// What a reset keeps.
+    pub kept: BTreeSet<Place>,
 }
 
 impl Sharing {
@@ -76,6 +80,9 @@ impl Sharing {
         for source in chip.sources.iter().filter(|source| sharing.handlers.iter().any(|(vector, _)| *vector == source.vector)) {
             sharing.reads.insert(Place::Io(source.mask.0));
             sharing.reads.extend(source.needs.map(|(addr, _)| Place::Io(addr)));
+            if let Some(pins) = source.pins {
+                sharing.reads.extend([pins.port, pins.port - 1, pins.edge.register()].map(Place::Io));
+            }
             sharing.writes.extend(source.flag.map(|(addr, _)| Place::Io(addr)));
         }
         sharing
@@ -101,7 +108,8 @@ impl Sharing {
                     Place::Io(_) => (self.reads.contains(&place), self.writes.contains(&place)),
                     _ => (read, written),
                 };
-                (access.reads && written) || (access.writes && (read || written)) || (access.writes && self.observed.contains(&place))
+                (access.reads && written)
+                    || (access.writes && (read || written || self.observed.contains(&place) || self.kept.contains(&place)))
             }
             None => {
                 let objects = |places: &BTreeSet<Place>| places.iter().any(|place| matches!(place, Place::Object(_)));
@@ -194,7 +202,7 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
         let Some(insn) = node.insn else { continue };
         let line = image.debug.line(u32::from(at) * 2);
         let after = liveness.after(flow, facts, at);
-        let enabled = facts.enabled(at) != Enabled::No && !sharing.handlers.is_empty();
+        let enabled = facts.enabled(at) != Enabled::No && !sharing.handlers.is_empty() || sharing.resets;
         let before = if chosen(at, &insn, facts, &after) != 0
             || matches!(insn, Insn::Sleep)
             || (watched && insn == Insn::Wdr)

@@ -32,7 +32,9 @@ pub use locations::Locations;
 pub use observe::{Event as ObservedEvent, NotObserved, Observed, observe};
 pub use ops::{FieldMask, MAX_FIELDS, Mode, Op, REGISTERS, Receive};
 pub use parts::{Division, Part};
-pub use program::{ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, Variable};
+pub use program::{
+    ChannelType, Label, LabelKind, MessageField, ProcessType, Program, Shown, Span, StaticChannel, Type, VIOLATION, VIOLATIONS, Variable,
+};
 pub use property::{Atom, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Event, Origin, PropertyBody, PropertyEntry};
 pub use verify::{INSTRUCTIONS_MAX, PATHS_MAX, Place, STACK_MAX, Table, Verified, VerifyError, VerifyErrorKind, verify};
 pub use walk::{Walk, walk};

@@ -257,6 +257,21 @@ pub struct Program {
     pub properties: Vec<PropertyEntry>,
 }
 
+/// How the label of an `ASSERT` begins that states more than an assertion of the program. A name of
+/// [`VIOLATIONS`] and a number follow.
+pub const VIOLATION: &str = "violation_";
+
+/// What such an `ASSERT` can state: its name in labels, and how it is called.
+pub const VIOLATIONS: &[(&str, &str)] = &[
+    ("stack_overflow", "stack overflow"),
+    ("uninitialised_read", "uninitialised read"),
+    ("illegal_instruction", "illegal instruction"),
+    ("wild_jump", "wild jump"),
+    ("access_outside", "access outside memory"),
+    ("interrupt_race", "interrupt race"),
+    ("unsupported", "unsupported operation"),
+];
+
 impl Program {
     /// Replaces every address in the program: `moved` computes the new one.
     pub fn readdress(&mut self, moved: impl Fn(Addr) -> Addr) {
@@ -300,6 +315,19 @@ impl Program {
         let after = self.spans.partition_point(|s| s.addr <= addr);
         let (before, last) = self.spans[..after].split_last_chunk::<2>().map(|(_, [before, last])| (before, last))?;
         (before.addr == last.addr && self.process_at(last.addr) == self.process_at(addr)).then_some(before)
+    }
+
+    /// What an `ASSERT` states, if it is more than an assertion: the words for the label that
+    /// stands there, among [`VIOLATIONS`].
+    pub fn violation_at(&self, addr: Addr) -> Option<&'static str> {
+        let first = self.labels.partition_point(|label| label.addr < addr);
+        let here = self.labels[first..].iter().take_while(|label| label.addr == addr);
+        here.filter_map(|label| label.name.strip_prefix(VIOLATION)).find_map(|rest| {
+            VIOLATIONS
+                .iter()
+                .find(|(name, _)| rest.strip_prefix(name).is_some_and(|number| number.starts_with('_')))
+                .map(|(_, words)| *words)
+        })
     }
 
     /// The combined meaning of the labels at an address.

@@ -199,3 +199,20 @@ fn a_dead_end_can_be_left_by_going_back() {
     let run = folder.run_with(&["simulate", "model.epa", "-i"], "1\nu\n2\nq\n").exits(0);
     assert!(run.out.contains("back to the state after step 0") && run.out.matches("   1  ").count() == 2, "{run:?}");
 }
+
+/// Steps that are skipped are those that would have been printed.
+#[test]
+fn skipped_steps_are_made_as_the_others() {
+    let folder = Folder::with("model.pml", "byte x; active proctype p() { do :: x < 200 -> x++ :: x > 0 -> x-- od }");
+    let values = |more: &[&str]| {
+        let json = folder.run(&[&["simulate", "model.pml", "--seed", "5", "--json"], more].concat()).exits(0).json();
+        (json["values"].clone(), json["skipped"]["steps"].as_u64(), json["steps"].as_u64())
+    };
+    let (whole, none, steps) = values(&["--steps", "600"]);
+    assert_eq!((none, steps), (None, Some(600)));
+    assert_eq!(values(&["--skip", "590", "--steps", "10"]), (whole, Some(590), Some(10)));
+    // A fault ends the skipping, and is shown.
+    let folder = Folder::with("model.pml", "byte x; active proctype p() { do :: x++; assert(x < 50) od }");
+    let json = folder.run(&["simulate", "model.pml", "--skip", "1000", "--json"]).exits(1).json();
+    assert!(json["skipped"]["steps"].as_u64().is_some_and(|steps| steps < 110) && json["violation"].is_object(), "{json}");
+}

@@ -221,10 +221,13 @@ pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
         other => Told::Other(other.word()),
     };
     let program = program.program();
+    let named = program.violation_at(fault.addr).filter(|_| fault.kind == FaultKind::Assertion);
+    let kind = named.map_or(kind, Told::Other);
     let span = program.span_at(fault.addr);
     let position =
         span.map(|s| Position { file: program.files.get(s.file.index()).cloned().unwrap_or_default(), line: s.line, column: s.column });
     let message = match span.map(|s| asserted(&s.text)) {
+        Some(text) if named.is_some() && !text.is_empty() => text.to_owned(),
         Some(asserted) if fault.kind == FaultKind::Assertion && !asserted.is_empty() => format!("{}: {asserted}", fault.kind.message()),
         _ => fault.kind.message().to_owned(),
     };

@@ -1,18 +1,18 @@
 //! The run time of LF compared with Go: messages between two processes per second of one processor.
 //!
 //! A producer sends numbers to a consumer over a channel without capacity, in LF and in Go with
-//! `GOMAXPROCS=1`. Both are measured in turns by processor time, including everything that belongs
-//! to a run: Go's program is compiled before, the LF program is compiled in each run. The echo
-//! server is measured too: one connection, one request after the other.
+//! `GOMAXPROCS=1`. Both are measured in turns by processor time, with everything that belongs to a
+//! run: Go's program is compiled before, the LF program is compiled in each run. The echo server is
+//! measured too: `curl` as a client, one connection, one request after the other.
 
 use super::child;
 use super::ours::Everypath;
 use crate::{Failure, root};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const MESSAGES: u32 = 5_000_000;
@@ -53,8 +53,12 @@ pub fn run(everypath: &Everypath, runs: usize, save: bool) -> Result<(), Failure
         Some(_) => text += &format!("{}ratio        {:>12.2}\n", row("Go", theirs), theirs / ours),
         None => text += "Go is not installed\n",
     }
-    let seconds = echo(everypath)?;
-    text += &format!("echo server  {:>12.0} requests/s of {REQUESTS}, all answered\n", f64::from(REQUESTS) / seconds);
+    match echo(everypath)? {
+        Some(seconds) => {
+            text += &format!("echo server  {:>12.0} requests/s of {REQUESTS} by curl, all answered\n", f64::from(REQUESTS) / seconds);
+        }
+        None => text += "curl is not installed\n",
+    }
     print!("{text}");
     if save {
         let place = root().join(format!("bench/runs/{}-lf.txt", super::output("date", &["-u", "+%Y-%m-%dT%H%M"])));
@@ -76,8 +80,9 @@ fn go(folder: &Path) -> Result<Option<std::path::PathBuf>, Failure> {
     }
 }
 
-/// Sends requests to the echo server and compares the answers; returns the seconds it took.
-fn echo(everypath: &Everypath) -> Result<f64, Failure> {
+/// Sends requests to the echo server and compares what comes back; gives the seconds it took, or
+/// nothing if there is no client.
+fn echo(everypath: &Everypath) -> Result<Option<f64>, Failure> {
     let fail = |error: std::io::Error| format!("the echo server: {error}");
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).map_err(fail)?.port();
     let model = root().join("models/lf/Echo.lf").to_string_lossy().into_owned();
@@ -93,25 +98,41 @@ fn echo(everypath: &Everypath) -> Result<f64, Failure> {
     answered.map_err(fail)
 }
 
-fn requests(port: u16) -> std::io::Result<f64> {
+fn requests(port: u16) -> std::io::Result<Option<f64>> {
     let until = Instant::now() + Duration::from_secs(20);
-    let mut stream = loop {
+    loop {
         match TcpStream::connect(("127.0.0.1", port)) {
-            Ok(stream) => break stream,
+            Ok(_) => break,
             Err(error) if Instant::now() > until => return Err(error),
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
-    };
-    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
-    stream.set_nodelay(true)?;
+    }
+    let address = format!("telnet://127.0.0.1:{port}");
+    let client = Command::new("curl")
+        .args(["--silent", "--show-error", "--no-buffer", "--max-time", "300", address.as_str()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut client) = client else { return Ok(None) };
+    let seconds = converse(&mut client);
+    let _ = client.kill();
+    let _ = client.wait();
+    seconds.map(Some)
+}
+
+/// One request after the other, each when the one before is answered.
+fn converse(client: &mut Child) -> std::io::Result<f64> {
+    let missing = || std::io::Error::other("the client has no pipes");
+    let mut to = client.stdin.take().ok_or_else(missing)?;
+    let mut from = BufReader::new(client.stdout.take().ok_or_else(missing)?);
     let begun = Instant::now();
     for request in 0..REQUESTS {
         let sent = format!("request {request}\n");
-        stream.write_all(sent.as_bytes())?;
-        let mut got = vec![0; sent.len()];
-        stream.read_exact(&mut got)?;
-        if got != sent.as_bytes() {
-            return Err(std::io::Error::other(format!("request {request} came back as {:?}", String::from_utf8_lossy(&got))));
+        to.write_all(sent.as_bytes())?;
+        let mut got = String::new();
+        from.read_line(&mut got)?;
+        if got != sent {
+            return Err(std::io::Error::other(format!("request {request} came back as {got:?}")));
         }
     }
     Ok(begun.elapsed().as_secs_f64())

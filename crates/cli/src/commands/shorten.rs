@@ -8,6 +8,7 @@ use crate::patience::Patience;
 use crate::progress::{ProgressForm, Ticker};
 use crate::terminal::VerboseArguments;
 use crate::{Exit, input, interrupt, memory, paths, quantity, say};
+use bytecode::{FaultKind, VIOLATIONS};
 use check::{Improved, Plan, Surroundings};
 use clap::Args;
 use contract::{Limits, ViolationKind};
@@ -70,7 +71,7 @@ struct ShortenJson {
     loop_start: Option<usize>,
 }
 
-/// The kinds of violation that a trace file can claim.
+/// The kinds of violation that a trace file can claim, beside those that byte-code names.
 const KINDS: [ViolationKind; 8] = [
     ViolationKind::Deadlock,
     ViolationKind::Assertion,
@@ -93,7 +94,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     // A trace that cannot be replayed cannot be shortened.
     model.narrator.replay_from(&witness.trace).map_err(|error| Failure::Replay { path: path.clone(), error })?;
     let claimed = witness.violation.as_ref().map(|violation| violation.kind.clone());
-    let Some(kind) = KINDS.into_iter().find(|kind| claimed.as_deref() == Some(kind.name())) else {
+    let others = FaultKind::ALL.iter().map(|kind| kind.word()).chain(VIOLATIONS.iter().map(|(_, words)| *words));
+    let mut kinds = KINDS.into_iter().chain(others.map(ViolationKind::Other));
+    let Some(kind) = kinds.find(|kind| claimed.as_deref() == Some(kind.name())) else {
         return Err(Failure::Call(format!("{}: the trace claims no violation, so there is nothing to shorten", path.display())));
     };
     let (cancel, ticker) = (interrupt::on_signal(), Ticker::new(arguments.answer.json, ProgressForm::Auto));

@@ -8,8 +8,9 @@ use crate::input::{self, Model};
 use crate::output::Output;
 use crate::terminal::look;
 use crate::{Exit, interrupt, memory, paths, say};
+use check::Engine;
 use clap::Args;
-use contract::{Cancel, Enough, Fault, Trace, TraceStep};
+use contract::{Cancel, Enough, Fault, Quiet, Successors, System, Trace, TraceStep};
 use replay::{Narrator, ReplayError, Step};
 use report::json::{self, ProcessJson, StepJson, ViolationJson};
 use report::{Printer, fault_text, processes_text, values_text};
@@ -17,7 +18,8 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// `everypath simulate`
 #[derive(Debug, Args)]
@@ -34,6 +36,9 @@ pub struct Arguments {
     /// Stop after N steps
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub steps: u64,
+    /// Make N random steps first, at full speed and without printing them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: u64,
     /// Begin at the state in FILE instead of the initial one
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
@@ -53,6 +58,7 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   everypath simulate model.pml --seed 7
+  everypath simulate model.pml --skip 1000000 --steps 20
   everypath simulate model.pml --interactive";
 
 impl Asks for Arguments {
@@ -103,6 +109,9 @@ struct SimulateJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     steps: usize,
+    /// The steps that were skipped before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<Skipped>,
     end: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     violation: Option<ViolationJson>,
@@ -112,6 +121,37 @@ struct SimulateJson {
     processes: Vec<ProcessJson>,
 }
 
+/// Steps that were made and not printed.
+#[derive(Clone, Copy, JsonSchema, Serialize)]
+struct Skipped {
+    steps: u64,
+    seconds: f64,
+}
+
+/// Makes random steps as fast as the engine can. It stops before a step with a fault and where
+/// nothing can move, so that the run that follows shows it: that run chooses as this one would.
+fn skip(model: &Model, state: &mut Vec<u8>, seed: &mut u64, most: u64, cancel: &Cancel) -> Skipped {
+    let mut system = model.subject.system(Engine::default(), Arc::default(), &Quiet);
+    let stop = cancel.clone();
+    let budget = memory::budget().unwrap_or(u64::MAX);
+    system.give_up_when(Enough::when(move |bytes| stop.is_cancelled() || bytes > budget));
+    let (begun, mut steps, mut out) = (Instant::now(), 0, Successors::new());
+    while steps < most && !cancel.is_cancelled() {
+        out.clear();
+        system.successors(state, &mut out);
+        if out.is_empty() || out.is_cut_short() {
+            break;
+        }
+        let mut next = *seed;
+        let entry = &out.entries()[(splitmix::next(&mut next) % out.len() as u64) as usize];
+        let Some(target) = out.state(entry).filter(|_| entry.fault().is_none()) else { break };
+        state.clear();
+        state.extend_from_slice(target);
+        (*seed, steps) = (next, steps + 1);
+    }
+    Skipped { steps, seconds: begun.elapsed().as_secs_f64() }
+}
+
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.interactive && input::is_standard_input(&arguments.model.model) {
         return Err(Failure::Call("standard input cannot give both the model and the choices: put the model into a file".to_owned()));
@@ -119,21 +159,27 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let defines = arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?;
     let model = input::model(&arguments.model.model, &defines)?;
     let mut narrator = model.narrator.clone();
-    let (start, fault) = start(arguments, &narrator)?;
+    let (mut start, fault) = start(arguments, &narrator)?;
     let seed = arguments.seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_nanos().into()));
     let cancel = interrupt::on_signal();
     let stop = cancel.clone();
     let budget = memory::budget().unwrap_or(u64::MAX);
     narrator.give_up_when(Enough::when(move |bytes| stop.is_cancelled() || bytes > budget));
+    let mut random = seed;
+    let skipped = (arguments.skip > 0 && fault.is_none()).then(|| skip(&model, &mut start, &mut random, arguments.skip, &cancel));
     let mut chooser = match arguments.interactive {
         true => Chooser::Person(Dialogue::new(cancel.clone()).map_err(|error| Failure::read("-", error))?),
-        false => Chooser::Random(seed),
+        false => Chooser::Random(random),
     };
 
     let talk = !arguments.output.json;
     if talk {
         let how = if arguments.interactive { String::new() } else { format!(", seed {seed}") };
-        say(&format!("{}{how}\n{}", model.name, values_text(&model.narrator, &start)));
+        let after = skipped.map_or(String::new(), |Skipped { steps, seconds }| {
+            let rate = steps as f64 / seconds.max(1e-6);
+            format!(", after {steps} steps in {seconds:.2} s ({rate:.0} steps/s)")
+        });
+        say(&format!("{}{how}{after}\n{}", model.name, values_text(&model.narrator, &start)));
     }
     let outputs = Outputs::new(arguments, &model)?;
     let mut run =
@@ -151,6 +197,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         say(&json::line(&SimulateJson {
             seed: (!arguments.interactive).then_some(seed),
             steps: run.steps.len(),
+            skipped,
             end: end.name(),
             violation: if let End::Fault(fault) = &end { Some(fault.into()) } else { None },
             trace: json::steps(&run.steps, &json::views(&model.narrator, &run.trace)),

@@ -1,0 +1,108 @@
+/* Runs firmware on simavr and tells the state after each instruction, for the comparison of
+ * `cargo xtask avr --examples`.
+ *
+ * Arguments: the ELF file, the device, the address of main in words, the bytes of SRAM to tell, the
+ * number of instructions, a seed. Inputs change at random: pins, received bytes, voltages. Standard
+ * output, from main on: for each instruction its address in words (two bytes), 1 if the processor
+ * sleeps, 32 registers, SREG, SPL, SPH and the bytes of SRAM. */
+#include <simavr/avr_adc.h>
+#include <simavr/avr_ioport.h>
+#include <simavr/avr_uart.h>
+#include <simavr/sim_avr.h>
+#include <simavr/sim_core.h>
+#include <simavr/sim_elf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t seed;
+
+static unsigned below(unsigned bound) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (unsigned)(seed >> 33) % bound;
+}
+
+/* Time that is slept away costs nothing here. */
+static void no_sleep(avr_t *avr, avr_cycle_count_t how_long) {
+    (void)avr;
+    (void)how_long;
+}
+
+/* The data sheet: the serial port has room for a byte after a reset. simavr says so only if the
+ * transmitter is on. */
+static avr_io_read_t read_status;
+
+static uint8_t status_by_data_sheet(avr_t *avr, avr_io_addr_t addr, void *parameter) {
+    uint8_t status = read_status ? read_status(avr, addr, parameter) : avr->data[addr];
+    uint8_t control = avr->data[addr == 0xc0 ? 0xc1 : 0x2a];
+    return control & 8 ? status : status | 0x20;
+}
+
+static void excite(avr_irq_t *irq, uint32_t value) {
+    if (irq)
+        avr_raise_irq(irq, value);
+}
+
+static void disturb(avr_t *avr) {
+    if (below(40) == 0)
+        excite(avr_io_getirq(avr, AVR_IOCTL_IOPORT_GETIRQ("ABCD"[below(4)]), below(8)), below(2));
+    if (below(200) == 0)
+        excite(avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT), below(2));
+    if (below(100) == 0)
+        excite(avr_io_getirq(avr, AVR_IOCTL_ADC_GETIRQ, below(6)), below(5000));
+}
+
+int main(int argc, char **argv) {
+    if (argc != 7)
+        return 1;
+    /* simavr prints what it does; standard output is for the states alone. */
+    FILE *told = fdopen(dup(1), "w");
+    if (!told || dup2(2, 1) < 0)
+        return 4;
+    elf_firmware_t firmware;
+    memset(&firmware, 0, sizeof firmware);
+    if (elf_read_firmware(argv[1], &firmware))
+        return 2;
+    snprintf(firmware.mmcu, sizeof firmware.mmcu, "%s", argv[2]);
+    firmware.frequency = 16000000;
+    avr_t *avr = avr_make_mcu_by_name(argv[2]);
+    if (!avr || avr_init(avr))
+        return 3;
+    avr_load_firmware(avr, &firmware);
+    avr->log = 0;
+    avr->sleep = no_sleep;
+    unsigned main_at = atoi(argv[3]) * 2, bytes = atoi(argv[4]), most = atoi(argv[5]);
+    seed = strtoull(argv[6], 0, 10) * 2654435761u + 88172645463325252ull;
+    unsigned ram = strcmp(argv[2], "atmega16") ? 0x100 : 0x60;
+    unsigned status = AVR_DATA_TO_IO(ram == 0x100 ? 0xc0 : 0x2b);
+    read_status = avr->io[status].r.c;
+    avr->io[status].r.c = status_by_data_sheet;
+    unsigned begun = 0;
+    for (unsigned done = 0, turns = 0; done < most && turns < 50 * most; turns++) {
+        int state = avr_run(avr);
+        if (state == cpu_Done || state == cpu_Crashed)
+            break;
+        begun |= avr->pc == main_at;
+        if (!begun)
+            continue;
+        uint8_t sreg = 0;
+        for (int i = 0; i < 8; i++)
+            sreg |= (avr->sreg[i] != 0) << i;
+        putc(avr->pc / 2 & 0xff, told);
+        putc(avr->pc / 2 >> 8, told);
+        putc(avr->state == cpu_Sleeping, told);
+        fwrite(avr->data, 1, 32, told);
+        putc(sreg, told);
+        putc(avr->data[0x5d], told);
+        putc(avr->data[0x5e], told);
+        fwrite(avr->data + ram, 1, bytes, told);
+        done++;
+        disturb(avr);
+    }
+    fflush(told);
+    return 0;
+}

@@ -264,7 +264,7 @@ fn state_spaces_and_automata_are_read_as_they_are_printed() {
         ("1 0 2 p\n", "promised"),
         ("1 0 0 * 2\n", "no line"),
         ("1 0 0\n1 0 0\n", "already"),
-        ("1 0 0 *\n", "nowhere"),
+        ("1 0 0 *\n", "no successor"),
     ] {
         let input = Input { name: "wrong.ss", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
         let rejected = languages::load(input).expect_err(text);

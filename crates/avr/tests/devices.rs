@@ -119,12 +119,12 @@ fn the_watchdog_resets_the_device() {
     .concat();
     let seen = |defines: &[(&str, &str)]| explore(program(&main, defines), 3).seen;
     let all = seen(&[]);
-    assert!(all.iter().any(|seen| seen[0] == 8), "it is reset, and says so: {all:?}");
+    assert!(all.iter().any(|seen| seen[0] & 8 != 0), "it is reset, and says so: {all:?}");
     assert!(all.iter().any(|seen| seen[1] == 7) && all.iter().all(|seen| seen[2] == 0), "variables begin again: {all:?}");
-    assert!(seen(&[("watchdog", "off")]).iter().all(|seen| seen[0] == 0));
+    assert!(seen(&[("watchdog", "off")]).iter().all(|seen| seen[0] & 8 == 0));
     // Without WDE nothing happens.
     let quiet: Vec<u16> = main.iter().map(|word| if *word == ldi(18, 8) { ldi(18, 0) } else { *word }).collect();
-    assert!(explore(program(&quiet, &[]), 3).seen.iter().all(|seen| seen[0] == 0));
+    assert!(explore(program(&quiet, &[]), 3).seen.iter().all(|seen| seen[0] & 8 == 0));
 }
 
 #[test]

@@ -338,7 +338,7 @@ fn refuted(
 /// The algorithm for an automaton that is not terminal.
 fn cycles(plan: &Plan, automaton: &Automaton) -> Cycles {
     match plan.spread.cycles {
-        FarCycles::Auto => Cycles::Young { weak: is_weak(automaton) },
+        FarCycles::Auto => Cycles::Young { weak: automaton.is_weak() },
         FarCycles::Young => Cycles::Young { weak: false },
         FarCycles::Predecessors => Cycles::Predecessors,
         FarCycles::Levels => Cycles::Levels,
@@ -358,26 +358,6 @@ pub(crate) fn words(plan: &Plan, claim: &Claim) -> &'static str {
         Cycles::Levels => "back-level edges, by several processes",
         Cycles::Dependencies => "nested depth first by dependency structures, by several processes",
     }
-}
-
-/// Whether each component of an automaton has accepting states only, or none.
-fn is_weak(automaton: &Automaton) -> bool {
-    let states = automaton.edges.len();
-    let reached: Vec<Vec<bool>> = (0..states)
-        .map(|from| {
-            let (mut seen, mut open) = (vec![false; states], vec![from]);
-            while let Some(at) = open.pop() {
-                for to in automaton.edges[at].iter().filter_map(|edge| edge.target).map(usize::from) {
-                    if to < states && !std::mem::replace(&mut seen[to], true) {
-                        open.push(to);
-                    }
-                }
-            }
-            seen
-        })
-        .collect();
-    let accepting = |state: usize| automaton.is_accepting(state as u16);
-    (0..states).all(|a| (0..states).all(|b| !(reached[a][b] && reached[b][a]) || accepting(a) == accepting(b)))
 }
 
 /// Makes a fragment of the state space in a folder.

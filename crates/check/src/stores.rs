@@ -6,7 +6,7 @@ use crate::race;
 use crate::series;
 use crate::table::{Order, StoreKind};
 use contract::{Limits, Omission, Outcome, Statistics, StopReason, Store, Successors, System, Verdict};
-use search::{CheckpointError, Closing, Product, Task, Weights};
+use search::{Automaton, CheckpointError, Closing, Product, Task, Weights};
 use std::io::Read;
 use std::time::Instant;
 use store::{Bits, Cache, Compact, Hashes, Layers, Marked, Plain};
@@ -178,14 +178,33 @@ fn rounds<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcom
 const ALONE: u64 = 1 << 15;
 const ALONE_BYTES: u64 = 32 << 20;
 
+/// How several workers look for accepted cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Together {
+    /// By components.
+    Components,
+    /// Breadth first.
+    Breadth,
+}
+
+/// How several workers look for the cycles of an automaton.
+pub(crate) fn together(automaton: &Automaton) -> Together {
+    let by_components = automaton.sets > 1 || automaton.is_weak() && !automaton.begins_early();
+    if by_components { Together::Components } else { Together::Breadth }
+}
+
 /// Looks for accepted cycles by components. Several workers are used only where they help: for few
-/// states they cost more than they gain, and one worker finds the same run every time. One worker
-/// that searches in two stages is faster than two that do not (`docs/performance.md`).
+/// states they cost more than they gain, and one worker finds the same run every time.
+///
+/// If every cycle on which the automaton accepts is accepting, a search that goes on has met no
+/// cycle there, and workers that share components do not disturb each other. Otherwise components
+/// are large and are united again and again, which costs several times as much as one worker needs;
+/// then the workers search breadth first (`docs/performance.md`).
 pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, task: &Task<'_>) -> Outcome {
     let budget = plan.limits.memory.unwrap_or(u64::MAX);
     let fairness = plan.fairness.into();
     let shared = task.threads > 1 && plan.fairness == Fair::Any && matches!(plan.store, StoreKind::Auto | StoreKind::Plain);
-    if shared && task.limits.depth.is_none() && !product.begins_early() {
+    if shared && task.limits.depth.is_none() {
         let begun = Instant::now();
         let alone = Task { threads: 1, states: Some(ALONE), ..task.clone() };
         let outcome = search::components(product, fairness, &Plain::with_budget(budget.min(ALONE_BYTES)), &alone);
@@ -193,7 +212,11 @@ pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, t
             return outcome;
         }
         let limits = Limits { time: task.limits.time.map(|time| time.saturating_sub(begun.elapsed())), ..task.limits };
-        return search::components_shared(product, &Plain::with_budget(budget), &Task { limits, ..task.clone() });
+        let (store, task) = (Plain::with_budget(budget), Task { limits, ..task.clone() });
+        return match together(product.automaton()) {
+            Together::Components => search::components_shared(product, &store, &task),
+            Together::Breadth => search::catch_them_young(product, &store, &task),
+        };
     }
     match plan.store {
         StoreKind::Auto | StoreKind::Plain => search::components(product, fairness, &Plain::with_budget(budget), task),

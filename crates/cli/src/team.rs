@@ -84,12 +84,18 @@ impl TeamArguments {
         }
     }
 
+    /// Whether an option says how the search is distributed, be it the usual way.
+    fn says_how(&self) -> bool {
+        let given = [self.owner.is_some(), self.remember.is_some(), self.distributed_cycles.is_some(), self.start.is_some()];
+        self.lookahead || given.contains(&true)
+    }
+
     /// The number of processes, if there may be several.
     fn ranks(&self) -> Result<Option<(usize, Vec<String>)>, Failure> {
         match (&self.hosts, self.processes) {
             (Some(path), _) => hosts(path).map(|hosts| Some((hosts.len(), hosts))),
             (None, Some(processes)) => Ok(Some((usize::from(processes), Vec::new()))),
-            (None, None) if self.spread() != Spread::default() => Err(Failure::Call(
+            (None, None) if self.says_how() => Err(Failure::Call(
                 "`--owner`, `--start`, `--remember`, `--lookahead` and `--distributed-cycles` are for `--processes` and `--hosts`"
                     .to_owned(),
             )),

@@ -47,6 +47,11 @@ impl Classes {
         self.0.get(usize::from(state)).map_or(Kind::Rejecting, |&(_, kind)| kind)
     }
 
+    /// The component of a state, named by one of its states.
+    pub fn component(&self, state: u16) -> u32 {
+        self.0.get(usize::from(state)).map_or(u32::from(state), |&(component, _)| component)
+    }
+
     /// The component of a state, if it is mixed.
     pub fn mixed(&self, state: u16) -> Option<u32> {
         self.0.get(usize::from(state)).filter(|(_, kind)| matches!(kind, Kind::Mixed { .. })).map(|&(component, _)| component)

@@ -48,6 +48,7 @@ mod patience;
 mod product;
 mod quick;
 mod reduced;
+mod region;
 mod resume;
 mod retrace;
 mod rounds;

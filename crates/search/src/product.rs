@@ -15,6 +15,7 @@
 
 use crate::classes::Classes;
 use crate::nested::Acceptance;
+use crate::region::Regions;
 use crate::stages::{Stage, Stages};
 use contract::{
     Action, Answer, Enough, Fault, FaultCode, Finding, Property, Successor, Successors, System, Trace, TraceStep, ViolationKind,
@@ -127,6 +128,16 @@ impl Automaton {
         (0..self.edges.len()).map(accepting).collect()
     }
 
+    /// Whether every cycle on which the automaton can accept is accepting.
+    pub fn is_weak(&self) -> bool {
+        Regions::of(self, &Classes::of(self)).are_weak()
+    }
+
+    /// Whether the automaton waits in its initial state before it can accept.
+    pub fn begins_early(&self) -> bool {
+        Stages::of(self).stage(self.initial) == Stage::Early
+    }
+
     /// The states that can be reached by at least one edge.
     fn reachable(&self, from: usize) -> Vec<bool> {
         let mut reached = vec![false; self.edges.len()];
@@ -168,6 +179,7 @@ pub struct Product<S> {
     system: S,
     automaton: Arc<Automaton>,
     classes: Arc<Classes>,
+    regions: Arc<Regions>,
     stages: Arc<Stages>,
     /// The only stage to which the automaton is followed, if it is restricted.
     to: Option<Stage>,
@@ -189,9 +201,10 @@ impl<S: System> Product<S> {
     pub fn new(system: S, automaton: Arc<Automaton>) -> Self {
         let width = automaton.edges.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
         let (classes, stages) = (Arc::new(Classes::of(&automaton)), Arc::new(Stages::of(&automaton)));
+        let regions = Arc::new(Regions::of(&automaton, &classes));
         let ranks = automaton.ranks().into();
         let (edges, steps) = (Vec::new(), Successors::new());
-        Product { system, automaton, classes, stages, to: None, width, edges, steps, ranks, stutters: true }
+        Product { system, automaton, classes, regions, stages, to: None, width, edges, steps, ranks, stutters: true }
     }
 
     /// The product without the steps to the other stage. Steps that refute the formula belong to
@@ -200,8 +213,8 @@ impl<S: System> Product<S> {
         Product { to: Some(stage), ..self }
     }
 
-    /// Whether the automaton waits before it can accept, so that one worker searches in two stages.
-    pub fn begins_early(&self) -> bool {
+    /// Whether the automaton waits before it can accept, so that a search has two stages.
+    pub(crate) fn begins_early(&self) -> bool {
         self.stages.stage(self.automaton.initial) == Stage::Early
     }
 
@@ -228,6 +241,11 @@ impl<S: System> Product<S> {
     /// The system's action in an action of the product; `None` if the system did not move.
     pub fn system_action(&self, action: Action) -> Option<Action> {
         (action.process != NOBODY).then(|| Action::new(action.process, action.choice / self.width))
+    }
+
+    /// The regions of the states of the automaton.
+    pub(crate) fn regions(&self) -> &Regions {
+        &self.regions
     }
 
     /// The classes of the states of the automaton.

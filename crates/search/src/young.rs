@@ -1,20 +1,25 @@
 //! Breadth-first search for accepting cycles: the algorithm "one way catch them young".
 //!
 //! All states are visited level by level. Then states that cannot lie on an accepting cycle are
-//! removed until nothing changes: first, one after the other, those without an edge from a
-//! remaining state, and then those that cannot be reached from a remaining accepting state. If any
+//! removed until nothing changes: those that cannot be reached from an accepting edge between
+//! remaining states, and, one after the other, those without an edge from a remaining state. If any
 //! state remains, there is an accepting cycle (Fisler, Fraer, Kamhi, Vardi, Yang, "Is there a best
 //! symbolic cycle-detection algorithm?", 2001; Černá and Pelánek, "Distributed explicit fair cycle
-//! detection", 2003). The algorithm needs no depth-first order, so workers share each level, and
-//! states may be stored anywhere.
+//! detection", 2003). The algorithm needs no depth-first order, so workers share each level and
+//! expand states in batches.
 //!
 //! A cycle stays within one component of the claim's automaton. So only edges within a component
-//! that has accepting states are counted, and if all of its states accept one pass is enough.
+//! that can accept are counted ([`Region`]). If all edges of the component accept, they are counted
+//! while the states are visited, and one removal decides. Otherwise the states are expanded again
+//! only if an accepting edge was found among them.
+//!
+//! The search has two stages, as [`crate::staged`]: first the states in which the automaton waits
+//! are visited. Then each of them is a *door* to the late stage, unless the late stage has visited
+//! its twin.
 //!
 //! The disadvantages are that states are expanded again when they are removed, and that no cycle is
 //! found before all states were visited.
 
-use crate::classes::Kind;
 use crate::components::{Fairness, Processes, accepted_cycle, components};
 use crate::fork_join::ForkJoin;
 use crate::lasso::Lasso;
@@ -22,53 +27,75 @@ use crate::monitor::{Monitor, WorkerCounts};
 use crate::numbered::{Full, Numbered, Numbers};
 use crate::parts::together;
 use crate::product::Product;
+use crate::region::Region;
 use crate::retrace::{unviolated, violated};
 use crate::rounds::initial_fault;
+use crate::stages::Stage;
 use crate::sync::lock;
 use crate::task::Task;
-use contract::{Answer, Finding, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace, TraceStep};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use contract::{
+    Action, Answer, Finding, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace, TraceStep,
+};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 /// States taken from a list at a time.
 const TAKE: usize = 64;
+/// States expanded at once.
+const AT_ONCE: usize = 16;
 /// The fewest states in a list that is shared.
 const WORTH_SHARING: usize = 4 * TAKE;
+/// The most early states whose doors are examined together. The first examination has one state,
+/// each later one twice as many: the late states behind the first doors are most of all.
+const MOST_DOORS: usize = 1 << 14;
 /// The most workers.
 const MOST_WORKERS: usize = 64;
 
 /// No state.
 const NONE: u32 = u32::MAX;
 
+/// The round of the states in weak regions.
+const WEAK: u32 = 1;
+/// The first round of the states in other regions.
+const FIRST: u32 = 2;
+
 /// The data of a state.
 #[derive(Default)]
 struct Node {
     /// The state from which it was reached first.
     parent: AtomicU32,
-    /// The last round that it was in; 0 once it was removed.
+    /// The last round that it was in; 0 once it was removed, and outside all regions.
     round: AtomicU32,
-    /// The number of edges to it from states of this round, within its component.
+    /// The number of edges to it from states of this round, within its region.
     degree: AtomicU32,
 }
 
 /// The operation on the states of a list.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The states are expanded for the first time.
-    Visit,
+    /// The states are expanded for the first time, without steps to the late stage.
+    Early,
+    /// The steps of early states to the late stage are taken.
+    Doors,
+    /// The states of the late stage are expanded for the first time.
+    Late,
+    /// The targets of accepting edges from these states join the round.
+    Begin,
     /// The successors of the states join the round.
     Reach,
     /// The states were removed, so their successors lose an edge.
     TakeOut,
 }
 
-/// Looks for a reachable cycle through an accepting state of the product. The automaton must accept
-/// by states. The store must be empty. The trace is a trace of the product ([`Product::project`]).
+/// Looks for a reachable cycle with an accepting edge of the product. The store must be empty. The
+/// trace is a trace of the product ([`Product::project`]).
 ///
-/// With a depth limit, or over a store whose names change, this is a search by components.
+/// With a depth limit, with several acceptance sets, or over a store whose names change, this is a
+/// search by components.
 pub fn catch_them_young<S: System + Clone, T: Store>(product: &Product<S>, store: &T, task: &Task<'_>) -> Outcome {
-    if !T::STABLE_NAMES || task.limits.depth.is_some() {
+    if !T::STABLE_NAMES || task.limits.depth.is_some() || product.automaton().sets > 1 {
         return components(product, Fairness::None, store, task);
     }
     let workers = task.threads.clamp(1, MOST_WORKERS);
@@ -77,10 +104,10 @@ pub fn catch_them_young<S: System + Clone, T: Store>(product: &Product<S>, store
         nodes: Numbered::new(),
         list: RwLock::new(Vec::new()),
         next: AtomicUsize::new(0),
-        phase: RwLock::new(Phase::Visit),
+        phase: RwLock::new(Phase::Late),
         round: AtomicU32::new(1),
         following: Mutex::new(Vec::new()),
-        left: AtomicU64::new(0),
+        sources: Mutex::new(Vec::new()),
         found: Mutex::new(None),
         over: AtomicBool::new(false),
         fork: ForkJoin::default(),
@@ -139,15 +166,15 @@ struct Shared {
     round: AtomicU32,
     /// The states of the next list.
     following: Mutex<Vec<u32>>,
-    /// The number of states in the round.
-    left: AtomicU64,
+    /// The states with an accepting edge in a region that is not weak.
+    sources: Mutex<Vec<u32>>,
     found: Mutex<Option<(Finding, Option<Trace>)>>,
     over: AtomicBool,
     fork: ForkJoin,
 }
 
 impl Shared {
-    /// Whether a state is in a round: this one or, while the round is being formed, the one before.
+    /// Whether a state is in a round: this one or, while the next round is being formed, that one.
     fn is_in(&self, node: &Node, round: u32) -> bool {
         node.round.load(SeqCst) >= round
     }
@@ -156,14 +183,24 @@ impl Shared {
 struct Worker<'a, S, W> {
     number: usize,
     product: Product<S>,
+    /// The product without steps to the late stage, and the product with only those.
+    early: Product<S>,
+    doors: Product<S>,
     store: W,
     task: &'a Task<'a>,
     shared: &'a Shared,
     numbers: Numbers,
     out: Successors,
     hashes: Vec<u64>,
+    /// The names of twins that the store contains.
+    twins: Vec<Option<StateId>>,
+    /// The region of each state that is being expanded.
+    regions: [Option<Region>; AT_ONCE],
+    /// The automaton state of each.
+    places: [u16; AT_ONCE],
     state: Vec<u8>,
     following: Vec<u32>,
+    sources: Vec<u32>,
     states: u64,
     transitions: u64,
     expanded: u64,
@@ -174,6 +211,8 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     fn new(number: usize, product: Product<S>, store: W, task: &'a Task<'a>, shared: &'a Shared) -> Self {
         Worker {
             number,
+            early: product.clone().only_to(Stage::Early),
+            doors: product.clone().only_to(Stage::Late),
             product,
             store,
             task,
@@ -181,8 +220,12 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             numbers: Numbers::default(),
             out: Successors::new(),
             hashes: Vec::new(),
+            twins: Vec::new(),
+            regions: [None; AT_ONCE],
+            places: [0; AT_ONCE],
             state: Vec::new(),
             following: Vec::new(),
+            sources: Vec::new(),
             states: 0,
             transitions: 0,
             expanded: 0,
@@ -191,7 +234,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     }
 
     fn standing(&self, depth: u64) -> WorkerCounts {
-        let lists = self.following.capacity() * size_of::<u32>();
+        let lists = (self.following.capacity() + self.sources.capacity()) * size_of::<u32>();
         let shared = if self.number == 0 { self.shared.nodes.bytes() } else { 0 };
         WorkerCounts { states: self.states, transitions: self.transitions, waiting: 0, depth, search_bytes: lists as u64 + shared }
     }
@@ -199,63 +242,70 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     /// Runs all phases. Returns a cycle if there is one; its trace is `None` if it was lost.
     fn lead<T: Store>(&mut self, store: &T, monitor: &Monitor<'_>) -> Option<Option<Trace>> {
         self.begin(monitor);
-        self.levels(Phase::Visit, store, monitor);
+        if self.product.begins_early() {
+            let early = self.levels(Phase::Early, store, monitor);
+            let (mut first, mut size) = (0, 1);
+            while first < early.len() && !self.is_over(monitor) {
+                let end = early.len().min(first + size);
+                self.run(Phase::Doors, early[first..end].to_vec(), store, monitor);
+                self.levels(Phase::Late, store, monitor);
+                (first, size) = (end, MOST_DOORS.min(2 * size));
+            }
+        } else {
+            self.levels(Phase::Late, store, monitor);
+        }
+        // In weak regions the edges have been counted, and every cycle is accepting.
+        if self.trim(WEAK, store, monitor)? > 0 {
+            return Some(self.lasso(WEAK, monitor));
+        }
+        let sources = std::mem::take(&mut *lock(&self.shared.sources));
         let mut before = None;
-        loop {
-            if self.is_over(monitor) {
-                return None;
-            }
-            let round = self.shared.round.load(SeqCst);
-            // States without incoming edges are removed first, and then those that only they lead
-            // to.
-            let (mut alive, mut decided) = (0_u64, false);
-            for number in 0..self.shared.nodes.end() {
-                let node = self.shared.nodes.value(number);
-                if node.round.load(SeqCst) != round {
-                    continue;
-                }
-                if node.degree.load(SeqCst) == 0 {
-                    node.round.store(0, SeqCst);
-                    self.following.push(number);
-                } else {
-                    alive += 1;
-                }
-            }
-            self.shared.left.store(alive, SeqCst);
-            self.hand_over();
-            self.levels(Phase::TakeOut, store, monitor);
-            if self.is_over(monitor) {
-                return None;
-            }
-            let left = self.shared.left.load(SeqCst);
+        for round in FIRST.. {
+            self.shared.round.store(round + 1, SeqCst);
+            let alive = |number: &u32| self.shared.nodes.value(*number).round.load(SeqCst) == round;
+            let beginning: Vec<u32> = sources.iter().copied().filter(alive).collect();
+            self.run(Phase::Begin, beginning, store, monitor);
+            self.levels(Phase::Reach, store, monitor);
+            let left = self.trim(round + 1, store, monitor)?;
             if left == 0 {
                 return None;
             }
-            // A new round begins with the remaining accepting states.
-            for number in 0..self.shared.nodes.end() {
-                let node = self.shared.nodes.value(number);
-                if node.round.load(SeqCst) != round {
-                    continue;
-                }
-                match self.kind(number) {
-                    Kind::Accepting => decided = true,
-                    Kind::Mixed { accepts: true } => {
-                        node.round.store(round + 1, SeqCst);
-                        self.following.push(number);
-                    }
-                    Kind::Mixed { accepts: false } | Kind::Rejecting => {}
-                }
-                node.degree.store(0, SeqCst);
-            }
-            // All states of a component accept, or nothing has changed.
-            if decided || before == Some(left) {
-                return Some(self.lasso(round, monitor));
+            // Nothing has changed.
+            if before == Some(left) {
+                return Some(self.lasso(round + 1, monitor));
             }
             before = Some(left);
-            self.shared.round.store(round + 1, SeqCst);
-            self.hand_over();
-            self.levels(Phase::Reach, store, monitor);
+            for number in 0..self.shared.nodes.end() {
+                self.shared.nodes.value(number).degree.store(0, Relaxed);
+            }
         }
+        None
+    }
+
+    /// Removes the states of a round that no edge of the round leads to, one after the other.
+    /// Returns the number of states that remain, or `None` if the search is over.
+    fn trim<T: Store>(&mut self, round: u32, store: &T, monitor: &Monitor<'_>) -> Option<u64> {
+        if self.is_over(monitor) {
+            return None;
+        }
+        self.shared.round.store(round, SeqCst);
+        let mut alone = Vec::new();
+        let mut members = 0_u64;
+        for number in 0..self.shared.nodes.end() {
+            let node = self.shared.nodes.value(number);
+            if node.round.load(SeqCst) != round {
+                continue;
+            }
+            members += 1;
+            if node.degree.load(SeqCst) == 0 {
+                node.round.store(0, SeqCst);
+                alone.push(number);
+            }
+        }
+        let mut removed = alone.len() as u64;
+        self.run(Phase::TakeOut, alone, store, monitor);
+        removed += self.levels(Phase::TakeOut, store, monitor).len() as u64;
+        (!self.is_over(monitor)).then_some(members - removed)
     }
 
     fn begin(&mut self, monitor: &Monitor<'_>) {
@@ -288,28 +338,45 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         self.shared.over.store(true, Relaxed);
     }
 
-    /// Processes the list, and the lists that result from it, until one is empty.
-    fn levels<T: Store>(&mut self, phase: Phase, store: &T, monitor: &Monitor<'_>) {
+    /// Processes a list. The states that result from it are the following list.
+    fn run<T: Store>(&mut self, phase: Phase, list: Vec<u32>, store: &T, monitor: &Monitor<'_>) {
+        if list.is_empty() || self.is_over(monitor) {
+            return;
+        }
+        let shared = list.len() >= WORTH_SHARING;
         *self.shared.phase.write().unwrap_or_else(PoisonError::into_inner) = phase;
+        *self.shared.list.write().unwrap_or_else(PoisonError::into_inner) = list;
+        self.shared.next.store(0, SeqCst);
+        if shared {
+            self.shared.fork.call();
+        }
+        self.work(store, monitor);
+        if shared {
+            self.shared.fork.close();
+            if self.shared.fork.has_lost() {
+                monitor.stop(StopReason::Interrupted);
+            }
+        }
+    }
+
+    /// Processes the following list, and the lists that result from it, until one is empty. Returns
+    /// all states of these lists.
+    fn levels<T: Store>(&mut self, phase: Phase, store: &T, monitor: &Monitor<'_>) -> Vec<u32> {
+        let mut all = Vec::new();
+        let mut depth = 0;
         loop {
             let list = std::mem::take(&mut *lock(&self.shared.following));
             if list.is_empty() || self.is_over(monitor) {
-                return;
+                return all;
             }
-            let shared = list.len() >= WORTH_SHARING;
-            *self.shared.list.write().unwrap_or_else(PoisonError::into_inner) = list;
-            self.shared.next.store(0, SeqCst);
-            if shared {
-                self.shared.fork.call();
+            if matches!(phase, Phase::Early | Phase::Late) {
+                self.depth = self.depth.max(depth);
+                depth += 1;
             }
-            self.work(store, monitor);
-            if shared {
-                self.shared.fork.close();
-                if self.shared.fork.has_lost() {
-                    monitor.stop(StopReason::Interrupted);
-                }
+            if matches!(phase, Phase::Early | Phase::TakeOut) {
+                all.extend_from_slice(&list);
             }
-            self.depth += u64::from(phase == Phase::Visit && !lock(&self.shared.following).is_empty());
+            self.run(phase, list, store, monitor);
         }
     }
 
@@ -321,10 +388,13 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         loop {
             let first = shared.next.fetch_add(TAKE, SeqCst);
             let Some(taken) = list.get(first..).filter(|rest| !rest.is_empty()) else { break };
-            for &number in &taken[..taken.len().min(TAKE)] {
-                if self.expand(phase, number, monitor).is_err() {
-                    monitor.refused();
-                }
+            let taken = &taken[..taken.len().min(TAKE)];
+            let done = match phase {
+                Phase::Doors => self.open_doors(taken, monitor),
+                _ => self.expand(phase, taken, monitor),
+            };
+            if done.is_err() {
+                monitor.refused();
             }
             if !monitor.poll(self.number, &self.standing(0), store) || shared.over.load(Relaxed) {
                 break;
@@ -339,11 +409,9 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         if !self.following.is_empty() {
             lock(&self.shared.following).append(&mut self.following);
         }
-    }
-
-    fn kind(&mut self, number: u32) -> Kind {
-        self.read(number);
-        self.product.classes().kind(self.product.automaton_state(&self.state))
+        if !self.sources.is_empty() {
+            lock(&self.shared.sources).append(&mut self.sources);
+        }
     }
 
     fn read(&mut self, number: u32) {
@@ -352,101 +420,190 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         }
     }
 
-    /// The component of the automaton in which the edges of a state are counted, if they are.
-    fn counted(&self, state: &[u8]) -> Option<u32> {
-        self.product.classes().accepting(self.product.automaton_state(state))
+    fn region(&self, state: &[u8]) -> Option<Region> {
+        self.product.regions().region(self.product.automaton_state(state))
     }
 
-    fn expand(&mut self, phase: Phase, number: u32, monitor: &Monitor<'_>) -> Result<(), Full> {
-        self.read(number);
+    /// Takes the steps of early states to the late stage, except those of states whose twin was
+    /// visited.
+    fn open_doors(&mut self, numbers: &[u32], monitor: &Monitor<'_>) -> Result<(), Full> {
         self.out.clear();
-        self.product.successors(&self.state, &mut self.out);
-        if self.out.is_cut_short() {
+        let mut twins = [None; TAKE];
+        for (twin, &number) in twins.iter_mut().zip(numbers) {
+            self.read(number);
+            if self.doors.make_twin(&mut self.state) {
+                *twin = Some(self.out.len());
+                self.out.push(&self.state, Action::default());
+            }
+        }
+        self.hashes.clear();
+        self.twins.clear();
+        self.store.hash_batch(&self.out, &mut self.hashes);
+        self.store.find_batch(&self.out, &self.hashes, &mut self.twins);
+        let mut needed = [0; TAKE];
+        let mut count = 0;
+        for (twin, &number) in twins.iter().zip(numbers) {
+            if twin.is_none_or(|twin| self.twins[twin].is_none()) {
+                needed[count] = number;
+                count += 1;
+            }
+        }
+        self.expand(Phase::Doors, &needed[..count], monitor)
+    }
+
+    /// Expands states and does with their successors what the phase asks for.
+    fn expand(&mut self, phase: Phase, numbers: &[u32], monitor: &Monitor<'_>) -> Result<(), Full> {
+        let mut rest = numbers;
+        while !rest.is_empty() {
+            let expanded = self.generate(phase, rest)?;
+            let (sources, others) = rest.split_at(expanded);
+            rest = others;
+            self.hashes.clear();
+            self.store.hash_batch(&self.out, &mut self.hashes);
+            match phase {
+                Phase::Early | Phase::Doors | Phase::Late => self.visit(phase, sources, monitor)?,
+                Phase::Begin | Phase::Reach | Phase::TakeOut => self.examine(phase),
+            }
+            if self.shared.over.load(Relaxed) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Generates the successors of the first of some states. Returns their number.
+    fn generate(&mut self, phase: Phase, numbers: &[u32]) -> Result<usize, Full> {
+        let Worker { product, early, doors, store, shared, out, state, regions, places, .. } = self;
+        let used = match phase {
+            Phase::Early => early,
+            Phase::Doors => doors,
+            Phase::Late | Phase::Begin | Phase::Reach | Phase::TakeOut => &mut *product,
+        };
+        out.clear();
+        let name = |number: &u32| shared.nodes.name(*number);
+        let first = numbers.first().and_then(name).ok_or(Full)?;
+        let mut note = |index: usize, state: &[u8]| {
+            places[index] = used.automaton_state(state);
+            regions[index] = used.regions().region(places[index]);
+        };
+        let expanded = if store.view(first).is_some() {
+            let mut states: [&[u8]; AT_ONCE] = [&[]; AT_ONCE];
+            let mut count = 0;
+            for (place, number) in states.iter_mut().zip(numbers) {
+                let Some(view) = name(number).and_then(|name| store.view(name)) else { break };
+                note(count, view);
+                *place = view;
+                count += 1;
+            }
+            used.successors_of_all(&states[..count], 0, out)
+        } else {
+            store.read(first, state);
+            note(0, state);
+            out.begin_source(0);
+            used.successors(state, out);
+            1
+        };
+        if out.is_cut_short() || expanded == 0 {
             return Err(Full);
         }
-        self.expanded += 1;
-        let component = self.counted(&self.state);
-        self.hashes.clear();
-        for index in 0..self.out.len() {
-            let entry = self.out.entries()[index];
-            let state = self.out.state(&entry);
-            if phase == Phase::Visit
-                && let Some(code) = entry.fault()
+        self.expanded += expanded as u64;
+        Ok(expanded)
+    }
+
+    /// Inserts the successors of the states numbered `sources`. Edges within weak regions are
+    /// counted, and states with an accepting edge within another region are remembered.
+    fn visit(&mut self, phase: Phase, sources: &[u32], monitor: &Monitor<'_>) -> Result<(), Full> {
+        let out = std::mem::take(&mut self.out);
+        let all = self.product.automaton().all_marks();
+        for (index, (entry, state)) in out.iter().enumerate() {
+            let source = entry.source as usize;
+            if let Some(code) = entry.fault()
                 && let Answer::Stop(finding) = self.task.property.fault(code, state.is_some())
             {
                 let step = TraceStep { action: entry.action, state: state.map(<[u8]>::to_vec) };
-                let trace = self.way(number, monitor).map(|mut trace| {
+                let trace = self.way(sources[source], monitor).map(|mut trace| {
                     trace.steps.push(step);
                     trace
                 });
                 self.report(finding, trace);
                 return Ok(());
             }
-            self.hashes.push(state.map_or(0, |state| {
-                let hash = self.store.hash(state);
-                self.store.prefetch(hash);
-                hash
-            }));
-        }
-        let out = std::mem::take(&mut self.out);
-        let round = self.shared.round.load(SeqCst);
-        for (index, (_, state)) in out.iter().enumerate() {
             let Some(state) = state else { continue };
-            let same = component.is_some() && self.counted(state) == component;
-            let hash = self.hashes[index];
-            match phase {
-                Phase::Visit => {
-                    self.transitions += 1;
-                    let target = self.meet(hash, state, number)?;
-                    if same {
-                        self.shared.nodes.value(target).degree.fetch_add(1, SeqCst);
-                    }
-                }
-                Phase::Reach | Phase::TakeOut if !same => {}
-                Phase::Reach => {
-                    let Some((target, node)) = self.known(hash, state) else { continue };
-                    if !self.shared.is_in(node, round - 1) {
-                        continue;
-                    }
-                    node.degree.fetch_add(1, SeqCst);
-                    if node.round.compare_exchange(round - 1, round, SeqCst, SeqCst).is_ok() {
-                        self.following.push(target);
-                    }
-                }
-                Phase::TakeOut => {
-                    let Some((target, node)) = self.known(hash, state) else { continue };
-                    if self.shared.is_in(node, round) && node.degree.fetch_sub(1, SeqCst) == 1 {
-                        node.round.store(0, SeqCst);
-                        self.following.push(target);
-                        self.shared.left.fetch_sub(1, SeqCst);
-                    }
-                }
+            self.transitions += 1;
+            let name = self.meet(self.hashes[index], state, sources[source])?;
+            let Some(region) = self.regions[source].filter(|_| phase == Phase::Late) else { continue };
+            if self.region(state) != Some(region) {
+                continue;
+            }
+            if region.weak {
+                let target = self.given(name)?;
+                self.shared.nodes.value(target).degree.fetch_add(1, SeqCst);
+            } else if self.product.marks(self.places[source], entry.action) & all == all && self.sources.last() != Some(&sources[source]) {
+                self.sources.push(sources[source]);
             }
         }
         self.out = out;
         Ok(())
     }
 
-    fn known(&mut self, hash: u64, state: &[u8]) -> Option<(u32, &'a Node)> {
-        let shared = self.shared;
-        let number = shared.nodes.number(self.store.find(hash, state)?)?;
-        Some((number, shared.nodes.value(number)))
+    /// Looks up the successors within the region of their source, and adds them to the round or
+    /// removes an edge to them.
+    fn examine(&mut self, phase: Phase) {
+        let all = self.product.automaton().all_marks();
+        let round = self.shared.round.load(SeqCst);
+        let out = std::mem::take(&mut self.out);
+        for (index, (entry, state)) in out.iter().enumerate() {
+            let source = entry.source as usize;
+            let Some(state) = state else { continue };
+            if self.region(state) != self.regions[source] {
+                continue;
+            }
+            let accepts = || self.product.marks(self.places[source], entry.action) & all == all;
+            if phase == Phase::Begin && !accepts() {
+                continue;
+            }
+            let Some(target) = self.known(self.hashes[index], state) else { continue };
+            let node = self.shared.nodes.value(target);
+            match phase {
+                Phase::TakeOut => {
+                    if self.shared.is_in(node, round) && node.degree.fetch_sub(1, SeqCst) == 1 {
+                        node.round.store(0, SeqCst);
+                        self.following.push(target);
+                    }
+                }
+                _ if !self.shared.is_in(node, round - 1) => {}
+                _ => {
+                    if phase == Phase::Reach {
+                        node.degree.fetch_add(1, SeqCst);
+                    }
+                    if node.round.compare_exchange(round - 1, round, SeqCst, SeqCst).is_ok() {
+                        self.following.push(target);
+                    }
+                }
+            }
+        }
+        self.out = out;
     }
 
-    /// The number of a state; a new state gets one.
-    fn meet(&mut self, hash: u64, state: &[u8], parent: u32) -> Result<u32, Full> {
+    /// The number of a visited state. A worker may not find every state that others have inserted
+    /// ([`StoreWorker::find`]), so the state is inserted once more.
+    fn known(&mut self, hash: u64, state: &[u8]) -> Option<u32> {
+        self.shared.nodes.number(self.store.insert(hash, state).ok()?.id)
+    }
+
+    /// Inserts a state and returns its name; a new state gets a number.
+    fn meet(&mut self, hash: u64, state: &[u8], parent: u32) -> Result<StateId, Full> {
         let inserted = self.store.insert(hash, state).map_err(|_| Full)?;
-        if !inserted.new {
-            return self.given(inserted.id);
+        if inserted.new {
+            self.states += 1;
+            let round = self.region(state).map_or(0, |region| if region.weak { WEAK } else { FIRST });
+            let number = self.shared.nodes.add(&mut self.numbers, inserted.id, |_, node| {
+                node.parent.store(parent, Relaxed);
+                node.round.store(round, Relaxed);
+            })?;
+            self.following.push(number);
         }
-        self.states += 1;
-        let counted = self.counted(state).is_some();
-        let number = self.shared.nodes.add(&mut self.numbers, inserted.id, |_, node| {
-            node.parent.store(parent, Relaxed);
-            node.round.store(counted.into(), Relaxed);
-        })?;
-        self.following.push(number);
-        Ok(number)
+        Ok(inserted.id)
     }
 
     /// The number of a state that is in the store. If it has none yet, the worker that inserted it
@@ -488,19 +645,18 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
 
     /// A path to an accepting cycle among the states of a round, and around it.
     fn lasso(&mut self, round: u32, monitor: &Monitor<'_>) -> Option<Trace> {
-        let component = self.accepting_component(round, monitor)?;
-        let start = *component.first()?;
+        let members = self.accepting_component(round, monitor)?;
+        let start = *members.iter().min()?;
         let mut trace = self.way(start, monitor)?;
         self.read(start);
         let start = self.state.clone();
-        let members: std::collections::HashSet<u32> = component.into_iter().collect();
         let patience = monitor.patience();
         let stop = || patience.is_over();
         let Worker { product, store, shared, .. } = self;
         let mut member = |state: &[u8]| {
             let hash = store.hash(state);
-            let number = store.find(hash, state).and_then(|name| shared.nodes.number(name));
-            number.is_some_and(|number| members.contains(&number))
+            let name = store.insert(hash, state).ok().map(|inserted| inserted.id);
+            name.and_then(|name| shared.nodes.number(name)).is_some_and(|number| members.contains(&number))
         };
         let around = Lasso { product, fairness: Fairness::None, stop: &stop }.around(&start, &mut member, Processes::default())?;
         trace.loop_start = Some(trace.steps.len());
@@ -508,10 +664,9 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Some(trace)
     }
 
-    /// A strongly connected component among the states of a round that has a cycle and an accepting
-    /// state (Tarjan; Gabow, "Path-based depth-first search for strong and biconnected components",
+    /// A strongly connected component among the states of a round with an accepting edge (Tarjan; Gabow, "Path-based depth-first search for strong and biconnected components",
     /// 2000).
-    fn accepting_component(&mut self, round: u32, monitor: &Monitor<'_>) -> Option<Vec<u32>> {
+    fn accepting_component(&mut self, round: u32, monitor: &Monitor<'_>) -> Option<HashSet<u32>> {
         const UNSEEN: u32 = u32::MAX;
         const COMPLETE: u32 = u32::MAX - 1;
         let end = self.shared.nodes.end();
@@ -535,7 +690,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                     order[number as usize] = live.len() as u32;
                     borders.push(live.len() as u32);
                     live.push(number);
-                    path.push((number, self.inside(number, round)));
+                    path.push((number, self.inside(number, round).into_iter().map(|(target, _)| target).collect()));
                 }
                 let Some((number, targets)) = path.last_mut() else { break };
                 let number = *number;
@@ -559,37 +714,37 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 borders.pop();
                 let component = live.split_off(place as usize);
                 component.iter().for_each(|&state| order[state as usize] = COMPLETE);
-                let cyclic = component.len() > 1 || self.inside(number, round).contains(&number);
-                if cyclic
-                    && let Some(accepting) =
-                        component.iter().position(|&state| matches!(self.kind(state), Kind::Accepting | Kind::Mixed { accepts: true }))
-                {
-                    let mut component = component;
-                    component.swap(0, accepting);
-                    return Some(component);
+                let members: HashSet<u32> = component.iter().copied().collect();
+                if component.iter().any(|&state| self.accepts(state, round, &members)) {
+                    return Some(members);
                 }
             }
         }
         None
     }
 
-    /// The successors of a state that are in a round.
-    fn inside(&mut self, number: u32, round: u32) -> Vec<u32> {
+    /// Whether a state has an accepting edge to one of `members`.
+    fn accepts(&mut self, number: u32, round: u32, members: &HashSet<u32>) -> bool {
+        self.inside(number, round).iter().any(|(target, accepting)| *accepting && members.contains(target))
+    }
+
+    /// The successors of a state that are in a round and in its region, each with whether the edge
+    /// to it accepts.
+    fn inside(&mut self, number: u32, round: u32) -> Vec<(u32, bool)> {
         self.read(number);
         let mut out = Successors::new();
         self.product.successors(&self.state, &mut out);
-        let component = self.counted(&self.state);
+        let (region, at, all) = (self.region(&self.state), self.product.automaton_state(&self.state), self.product.automaton().all_marks());
         let mut targets = Vec::new();
-        for (_, state) in out.iter() {
+        for (entry, state) in out.iter() {
             let Some(state) = state else { continue };
-            if self.counted(state) != component {
+            if self.region(state) != region {
                 continue;
             }
             let hash = self.store.hash(state);
-            if let Some((target, node)) = self.known(hash, state)
-                && self.shared.is_in(node, round)
-            {
-                targets.push(target);
+            let target = self.known(hash, state);
+            if let Some(target) = target.filter(|&target| self.shared.is_in(self.shared.nodes.value(target), round)) {
+                targets.push((target, self.product.marks(at, entry.action) & all == all));
             }
         }
         targets

@@ -2,17 +2,15 @@
 //! half, a tenth and a fiftieth of the memory that the compact store needs, the space on disk and
 //! the time, and searches that are killed at any moment and resumed.
 
-use crate::Failure;
-use crate::bench::ours::Everypath;
 use crate::models::{self, Corpus, Model};
+use crate::processes::find;
+use crate::record::{Record, median};
+use crate::{Failure, disk_files};
 use bytecode::Verified;
 use check::{Order, Plan, StoreKind, Surroundings};
 use contract::{Limits, Outcome};
 use runs::InMemory;
-use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -43,6 +41,15 @@ pub struct Arguments {
     /// The model of the searches that are killed
     #[arg(long, value_name = "FILE", default_value = "models/promela/classic/leader_election.pml")]
     killed: PathBuf,
+    /// Also compare with files, by the command `everypath`, for every Nth model [default: 5, quick: none]
+    #[arg(long, value_name = "N")]
+    files: Option<usize>,
+    /// Only measure the speed at a tenth of the memory, on N large models of the benchmark set
+    #[arg(long, value_name = "N")]
+    speed: Option<usize>,
+    /// Write what is printed to FILE, too
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     corpus: Corpus,
     /// The command to test, instead of the one of this tree
@@ -57,21 +64,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if all.is_empty() || arguments.quick {
         all = models::examples()?;
     }
-    println!("model\tstates\tshare\tbytes a state\twritten by final size\ttime by compact");
+    let mut record = Record::new(arguments.record.clone());
+    if let Some(count) = arguments.speed {
+        let everypath = find(arguments.everypath.as_deref())?;
+        disk_files::speed(&everypath, &all, count, arguments.threads, &mut record)?;
+        return record.finish();
+    }
+    record.line("model\tstates\tshare\tbytes a state\twritten by final size\ttime by compact");
     let mut sizes = Vec::new();
     for model in &all {
-        compare(model, most, arguments.threads, &mut sizes)?;
+        compare(model, most, arguments.threads, &mut sizes, &mut record)?;
     }
-    sizes.sort_by(f64::total_cmp);
-    if let Some(median) = sizes.get(sizes.len() / 2) {
-        println!("{} models, {median:.2} bytes a state at the median", sizes.len());
+    if !sizes.is_empty() {
+        record.line(format!("{} models, {:.2} bytes a state at the median", sizes.len(), median(&mut sizes)));
     }
     let kills = arguments.kills.unwrap_or(if arguments.quick { 0 } else { 100 });
-    if kills > 0 {
-        let everypath = Everypath::new(arguments.everypath.as_deref(), &[])?;
-        kill(&everypath.program, &arguments.killed, kills)?;
+    let every = arguments.files.unwrap_or(if arguments.quick { 0 } else { 5 });
+    if kills > 0 || every > 0 {
+        let everypath = find(arguments.everypath.as_deref())?;
+        for model in all.iter().step_by(every.max(1)).take(if every > 0 { usize::MAX } else { 0 }) {
+            disk_files::compare(&everypath, model, &SHARES, most, &mut record)?;
+        }
+        if kills > 0 {
+            disk_files::kill(&everypath, &arguments.killed, kills, &mut record)?;
+        }
     }
-    Ok(())
+    record.finish()
 }
 
 fn search(program: &Arc<Verified>, plan: &Plan) -> Result<Outcome, Failure> {
@@ -86,7 +104,7 @@ fn numbers(outcome: &Outcome) -> (u64, u64, u64) {
 
 /// Compares a model in memory and on disk. Appends the bytes per state, for models that are not
 /// tiny.
-fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>) -> Result<(), Failure> {
+fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>, record: &mut Record) -> Result<(), Failure> {
     let program = Arc::new(model.load()?);
     let compact = Plan { order: Order::Breadth, store: StoreKind::Compact, threads, ..Plan::space() };
     let begun = Instant::now();
@@ -95,7 +113,7 @@ fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>) -> Re
     let expected = search(&program, &Plan { limits, ..compact })?;
     let in_memory = begun.elapsed();
     if expected.statistics.states > most || matches!(expected.verdict, contract::Verdict::Unknown(_)) {
-        println!("{}\tpassed over, it is too large", model.name);
+        record.line(format!("{}\tpassed over, it is too large", model.name));
         return Ok(());
     }
     for share in SHARES {
@@ -122,63 +140,10 @@ fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>) -> Re
         let disk = found.statistics.disk.unwrap_or_default();
         let each = disk.bytes as f64 / found.statistics.states.max(1) as f64;
         let written = disk.written as f64 / disk.bytes.max(1) as f64;
-        println!("{}\t{}\t1/{share}\t{each:.2}\t{written:.1}\t{time:.1}", model.name, found.statistics.states);
+        record.line(format!("{}\t{}\t1/{share}\t{each:.2}\t{written:.1}\t{time:.1}", model.name, found.statistics.states));
         if share == 10 && found.statistics.states >= 10_000 {
             sizes.push(each);
         }
     }
-    Ok(())
-}
-
-/// Kills searches at random moments and resumes them; the result must always be the same.
-fn kill(everypath: &Path, model: &Path, kills: u32) -> Result<(), Failure> {
-    let folder = std::env::temp_dir().join(format!("everypath-kill-{}", std::process::id()));
-    let call = |resumed: bool| {
-        let mut command = Command::new(everypath);
-        command.args(["space", "--json", "--store", "disk", "--memory", "40M", "--checkpoint-every", "50ms"]);
-        command.arg("--checkpoint").arg(folder.join("search.saved")).arg("--disk").arg(&folder);
-        if resumed {
-            command.arg("--resume").arg(&folder)
-        } else {
-            command.arg(model)
-        };
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        command
-    };
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", model.display());
-    let clean = || drop(fs::remove_dir_all(&folder));
-    clean();
-    let finished = |output: std::process::Output| -> Result<Value, Failure> {
-        serde_json::from_slice::<Value>(&output.stdout).map_err(|error| wrong(&error))
-    };
-    let begun = Instant::now();
-    let expected = finished(call(false).output().map_err(|error| wrong(&error))?)?;
-    let whole = begun.elapsed();
-    let (mut killed, mut resumed, mut random) = (0, 0, 7);
-    while killed < kills {
-        clean();
-        let mut again = false;
-        loop {
-            let mut child = call(again).spawn().map_err(|error| wrong(&error))?;
-            std::thread::sleep(Duration::from_micros(splitmix::next(&mut random) % (whole.as_micros() as u64 * 3 / 2).max(1)));
-            if child.try_wait().map_err(|error| wrong(&error))?.is_none() && killed < kills {
-                child.kill().and_then(|()| child.wait()).map_err(|error| wrong(&error))?;
-                killed += 1;
-                // Before the first checkpoint there is nothing to resume.
-                again = folder.join("search.saved").is_file();
-                resumed += u32::from(again);
-                continue;
-            }
-            let found = finished(child.wait_with_output().map_err(|error| wrong(&error))?)?;
-            for number in ["states", "transitions", "depth"] {
-                if found[number] != expected[number] {
-                    return Err(wrong(&format!("{number}: {} after {killed} kills, {} without", found[number], expected[number])));
-                }
-            }
-            break;
-        }
-    }
-    clean();
-    println!("{killed} searches of {} were killed, {resumed} resumed: the numbers are those of an undisturbed one", model.display());
     Ok(())
 }

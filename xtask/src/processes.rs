@@ -1,7 +1,9 @@
 //! Compares several processes with one: the same numbers and verdicts on the project's models, with
 //! every owner function, every beginning and every algorithm for cycles.
 
-use crate::{Failure, root};
+use crate::models::Corpus;
+use crate::record::Record;
+use crate::{Failure, processes_kills, root};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +20,17 @@ pub struct Arguments {
     /// Use only every Nth model
     #[arg(long, value_name = "N")]
     every: Option<usize>,
+    /// Only kill processes at random, N times in all, and resume the searches
+    #[arg(long, value_name = "N", conflicts_with = "speed")]
+    kills: Option<u32>,
+    /// Only measure two processes beside two threads, on N large models of the benchmark set
+    #[arg(long, value_name = "N")]
+    speed: Option<usize>,
+    /// Write what is printed to FILE, too
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    corpus: Corpus,
     /// The command to test, instead of the one next to this program
     #[arg(long, value_name = "FILE")]
     everypath: Option<PathBuf>,
@@ -37,6 +50,15 @@ const CYCLES: [&str; 5] = ["auto", "young", "predecessors", "levels", "dependenc
 /// Runs everything; differences are counted and printed.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let everypath = find(arguments.everypath.as_deref())?;
+    let mut record = Record::new(arguments.record.clone());
+    if let Some(kills) = arguments.kills {
+        processes_kills::kill(&everypath, kills, &mut record)?;
+        return record.finish();
+    }
+    if let Some(count) = arguments.speed {
+        processes_kills::speed(&everypath, &arguments.corpus.models()?, count, &mut record)?;
+        return record.finish();
+    }
     let mut models = Vec::new();
     collect(&root().join("models"), &mut models);
     models.sort();
@@ -52,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         };
         let mut differs = |what: &str, one: &Value, other: &Value| {
             different += 1;
-            println!("different: {name}: {what}: {one} alone, {other}");
+            record.line(format!("different: {name}: {what}: {one} alone, {other}"));
         };
         let checked = answer(&everypath, &["check", &name, "--time", "20s"]).unwrap_or_default();
         for (turn, &count) in processes.iter().enumerate() {
@@ -91,7 +113,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
-    println!("{compared} comparisons, {different} different, {skipped} models left out");
+    record.line(format!("{compared} comparisons, {different} different, {skipped} models left out"));
+    record.finish()?;
     if different == 0 { Ok(()) } else { Err(format!("{different} differences")) }
 }
 

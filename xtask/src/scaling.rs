@@ -4,12 +4,16 @@
 
 use crate::models::Model;
 use crate::processes::{answer, find};
+use crate::record::Record;
 use crate::{Failure, root};
 use check::{Engine, Owner, Subject};
-use contract::Quiet;
+use contract::{CloneSystem, Quiet};
 use distribute::{Costs, Owners, Predicted, Thrift, predict};
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// `cargo xtask scaling`
 #[derive(clap::Args)]
@@ -28,6 +32,9 @@ pub struct Arguments {
     /// Seconds for the end of a round, for each doubling of the number of workers
     #[arg(long, default_value_t = 100e-6)]
     latency: f64,
+    /// Write what is printed to FILE, too
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Bytes of a message; 0 for the default
     #[arg(long, default_value_t = 0)]
     batch: usize,
@@ -39,15 +46,72 @@ pub struct Arguments {
     everypath: Option<PathBuf>,
 }
 
-/// The assumed costs of a worker on loopback: guesses of the right order of magnitude, not
-/// measurements. Compare with `--measured`.
-const STATE: f64 = 60e-9;
-const STEP: f64 = 140e-9;
-const PACKED: f64 = 45e-9;
-const MESSAGE: f64 = 12e-6;
+/// The part of the time of a search that is spent with new states, and not with steps. Models differ
+/// little in the number of steps of a state, so the division hardly matters.
+const FOR_STATES: f64 = 0.3;
+/// The number of exchanges that are measured.
+const EXCHANGES: u32 = 2000;
+
+/// Measures the costs of this machine: those of states and steps by the actors of the search
+/// themselves, on this model, with one worker; those of packing by the additional time of two
+/// workers in one thread; those of messages by a connection on loopback.
+fn calibrate(system: &dyn CloneSystem) -> Result<Costs, Failure> {
+    let none = Costs { state: 0.0, step: 0.0, packed: 0.0, message: 0.0, byte: 0.0, latency: 0.0 };
+    let timed = |workers: usize| {
+        let run = || {
+            let begun = Instant::now();
+            let predicted = predict(system, workers, &Owners::new(workers, None), Thrift::default(), 0, &none);
+            (begun.elapsed().as_secs_f64(), predicted.traffic)
+        };
+        (0..3).map(|_| run()).min_by(|one, other| one.0.total_cmp(&other.0)).ok_or_else(|| "nothing was measured".to_owned())
+    };
+    let ((alone, traffic), (shared, sent)) = (timed(1)?, timed(2)?);
+    let states = traffic.states_by_worker.iter().sum::<u64>().max(1) as f64;
+    // A state is packed by its sender and unpacked by its receiver.
+    let packed = (shared - alone).max(0.0) / (2 * sent.sent.max(1)) as f64;
+    let (message, byte) = loopback().map_err(|error| format!("the loopback interface: {error}"))?;
+    let step = alone * (1.0 - FOR_STATES) / traffic.steps.max(1) as f64;
+    Ok(Costs { state: alone * FOR_STATES / states, step, packed, message, byte, latency: 2.0 * message })
+}
+
+/// The seconds for a small message, and for a byte of a large one.
+fn loopback() -> io::Result<(f64, f64)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut near = TcpStream::connect(listener.local_addr()?)?;
+    let (mut far, _) = listener.accept()?;
+    near.set_nodelay(true)?;
+    far.set_nodelay(true)?;
+    let echo = std::thread::spawn(move || -> io::Result<()> {
+        let mut head = [0; 4];
+        let mut body = Vec::new();
+        loop {
+            if far.read_exact(&mut head).is_err() {
+                return Ok(());
+            }
+            body.resize(u32::from_le_bytes(head) as usize, 0);
+            far.read_exact(&mut body)?;
+            far.write_all(&[1])?;
+        }
+    });
+    let mut exchange = |bytes: usize| -> io::Result<f64> {
+        let body = vec![7; bytes];
+        let begun = Instant::now();
+        for _ in 0..EXCHANGES {
+            near.write_all(&(bytes as u32).to_le_bytes())?;
+            near.write_all(&body)?;
+            near.read_exact(&mut [0])?;
+        }
+        Ok(begun.elapsed().as_secs_f64() / f64::from(EXCHANGES))
+    };
+    let (small, large) = (exchange(8)?, exchange(1 << 15)?);
+    drop(near);
+    echo.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))?;
+    Ok((small / 2.0, (large - small).max(0.0) / f64::from(1 << 15)))
+}
 
 /// Prints a table for each model.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut record = Record::new(arguments.record.clone());
     let own = ["models/promela/chains/peterson_n.pml"];
     let models: Vec<PathBuf> =
         if arguments.models.is_empty() { own.iter().map(|path| root().join(path)).collect() } else { arguments.models.clone() };
@@ -55,12 +119,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let model = Model::at(&path);
         let program = Arc::new(model.load()?);
         let system = program.system(Engine::default(), Arc::default(), &Quiet);
-        println!("\n## {}\n", model.name);
-        println!(
-            "| owner | workers | states | seconds | speedup | cross steps | deviation | states sent | messages | MiB sent | MiB a worker |"
+        record.line(format!("\n## {}\n", model.name));
+        let here = calibrate(&*system)?;
+        let nano = |seconds: f64| seconds * 1e9;
+        record.line(format!(
+            "Measured on this machine, in nanoseconds: {:.0} a state, {:.0} a step, {:.0} to pack or unpack a state, {:.0} a message, {:.2} a \
+             byte on loopback.\n",
+            nano(here.state),
+            nano(here.step),
+            nano(here.packed),
+            nano(here.message),
+            nano(here.byte)
+        ));
+        record.line(
+            "| owner | workers | states | seconds | speedup | cross steps | deviation | states sent | messages | MiB sent | MiB a worker |",
         );
-        println!("|---|---|---|---|---|---|---|---|---|---|---|");
-        let costs = Costs { state: STATE, step: STEP, packed: PACKED, message: MESSAGE, byte: arguments.byte, latency: arguments.latency };
+        record.line("|---|---|---|---|---|---|---|---|---|---|---|");
+        let costs = Costs { byte: arguments.byte, latency: arguments.latency, ..here };
         for &owner in &arguments.owners {
             let mut alone = None;
             for &workers in &arguments.workers {
@@ -68,7 +143,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 let Predicted { seconds, traffic, memory, .. } =
                     predict(&*system, workers, &owners, Thrift::default(), arguments.batch, &costs);
                 let first = *alone.get_or_insert(seconds);
-                println!(
+                record.line(format!(
                     "| {owner} | {workers} | {} | {seconds:.3} | {:.1} | {:.1} % | {:.1} % | {} | {} | {:.1} | {:.2} |",
                     traffic.states_by_worker.iter().sum::<u64>(),
                     first / seconds,
@@ -78,46 +153,42 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                     traffic.parcels,
                     traffic.bytes as f64 / (1 << 20) as f64,
                     memory as f64 / (1 << 20) as f64,
-                );
+                ));
             }
         }
         if arguments.measured {
-            measure(arguments, &path, &*system, &program)?;
+            measure(arguments, &path, &*system, &program, &here, &mut record)?;
         }
     }
-    Ok(())
+    record.finish()
 }
 
-/// Measures 1, 2 and 4 processes, and predicts 2 and 4 from the time of one.
+/// Measures 1, 2 and 4 processes beside the predictions.
 fn measure(
     arguments: &Arguments,
     path: &std::path::Path,
-    system: &dyn contract::CloneSystem,
+    system: &dyn CloneSystem,
     program: &Arc<bytecode::Verified>,
+    costs: &Costs,
+    record: &mut Record,
 ) -> Result<(), Failure> {
     let everypath = find(arguments.everypath.as_deref())?;
     let name = path.display().to_string();
-    println!("\n| owner | processes | measured | predicted | ratio |\n|---|---|---|---|---|");
+    record.line("\n| owner | processes | measured | predicted | ratio |\n|---|---|---|---|---|");
     for &owner in &arguments.owners {
         let text = owner.to_string();
-        let mut scale = 1.0;
         for processes in [1, 2, 4] {
             let count = processes.to_string();
             let call = ["space", &name, "--threads", "1", "--code-first", "--owner", &text, "--processes", &count];
             let times = (0..3).filter_map(|_| answer(&everypath, &call)).filter_map(|answer| answer["seconds"].as_f64());
             let measured = times.fold(f64::MAX, f64::min);
-            // On one machine the connections are memory, and sending is already counted as packing.
             let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-            let costs = Costs { state: STATE, step: STEP, packed: PACKED, message: MESSAGE, byte: 0.2e-9, latency: 60e-6 };
             let owners = Owners::new(processes, check::part_of(owner, program));
-            let predicted = predict(system, processes, &owners, Thrift::default(), 0, &costs);
+            let predicted = predict(system, processes, &owners, Thrift::default(), 0, costs);
             // More processes than cores take turns.
             let turns = (processes as f64 / cores).max(1.0);
-            if processes == 1 {
-                scale = measured / predicted.seconds;
-            }
-            let seconds = predicted.seconds * turns * scale;
-            println!("| {owner} | {processes} | {measured:.3} | {seconds:.3} | {:.2} |", measured / seconds);
+            let seconds = predicted.seconds * turns;
+            record.line(format!("| {owner} | {processes} | {measured:.3} | {seconds:.3} | {:.2} |", measured / seconds));
         }
     }
     Ok(())

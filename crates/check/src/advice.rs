@@ -9,11 +9,18 @@ use contract::{Judged, Outcome, PropertyKind, StopReason, Verdict};
 /// search can be resumed.
 pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
     let Verdict::Unknown(reason) = &outcome.verdict else { return None };
+    let is_shared = outcome.statistics.traffic.is_some();
     let resume = if saved { "resume the search with more" } else { "give it more" };
     let sentence = match reason {
+        StopReason::WorkerLost(_) if saved => "look at what the worker that is gone has said, and resume the search".to_owned(),
         StopReason::WorkerLost(_) => {
-            "look at what the worker that is gone has said; with `--checkpoint` the search could be resumed".to_owned()
+            "look at what the worker that is gone has said; a search with `--checkpoint` can be resumed from what was saved".to_owned()
         }
+        // Several processes search breadth first, in memory.
+        StopReason::Memory if is_shared => {
+            format!("{resume} memory (`--memory`), or more processes; `--store compact` keeps every state in a few bytes")
+        }
+        StopReason::Time if is_shared => format!("{resume} time (`--time`), or more processes"),
         StopReason::Narrow => "use a wider beam (`--width`), or `--search best-first`, which leaves out no states".to_owned(),
         StopReason::Memory if plan.order == Order::AStar && !mostly_our_own(plan, outcome) => {
             format!(
@@ -65,6 +72,7 @@ pub fn advice(plan: &Plan, outcome: &Outcome, saved: bool) -> Option<String> {
             let again = if saved { "resume the search" } else { "begin again" };
             format!("make room on the disk, or allow more of it or another folder (`--disk FOLDER:SIZE`), and {again}")
         }
+        StopReason::Storage(_) if is_shared => "choose a folder in which files can be created, with enough space for them".to_owned(),
         StopReason::Storage(_) => "use a disk with more space, or `--search bfs`, which needs none".to_owned(),
         _ => return None,
     };

@@ -18,12 +18,13 @@ use crate::spread::{FarCycles, Owner, Spread};
 use crate::stores::{HASH_BITS, SEED};
 use crate::subject::Subject;
 use crate::table::{Order, StoreKind};
-use bytecode::{Shape, Verified};
+use bytecode::{Op, Shape, Verified};
 use contract::{
-    Action, Limits, NoProperty, Observer, Omission, Outcome, Property, Quiet, Reduction, Statistics, StopReason, Store, System, Verdict,
+    Action, Limits, NoProperty, Observer, Omission, Outcome, Progress, Property, Quiet, Reduction, Statistics, StopReason, Store,
+    Successors, System, Verdict,
 };
 use distribute::{
-    Abandoned, Construction, Method as Cycles, Owners, PartOf, Resident, Resume, Saving, Search, Seat, Seen, Team, Thrift, Work,
+    Abandoned, Construction, Lost, Method as Cycles, Owners, PartOf, Resident, Resume, Saving, Search, Seat, Seen, Team, Thrift, Work,
 };
 use search::{Automaton, Foresighted, Product, Reduced, Refutation, Task};
 use std::collections::HashMap;
@@ -53,7 +54,10 @@ impl Crew {
         match team.ask(errand, task.limits.time, &task.cancel, task.observer) {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(why)) => unknown(StopReason::WorkerLost(why)),
-            Err(lost) => unknown(StopReason::WorkerLost(lost.0)),
+            Err(Lost { why, progress: Progress { states, transitions, depth, bytes, .. } }) => Outcome {
+                verdict: Verdict::Unknown(StopReason::WorkerLost(why)),
+                statistics: Statistics { states, transitions, depth, store_bytes: bytes, ..Statistics::default() },
+            },
         }
     }
 }
@@ -189,7 +193,8 @@ impl Errand {
 }
 
 /// Refuses plans that several processes cannot carry out.
-pub(crate) fn refuse(plan: &Plan, saved: bool) -> Result<(), Refusal> {
+/// `on_disk` says whether there is a folder for states.
+pub fn refuse_several(plan: &Plan, saved: bool, on_disk: bool) -> Result<(), Refusal> {
     let refused = |why| Err(Refusal::Combination(why));
     if !matches!(plan.order, Order::Auto | Order::Breadth) {
         return refused("several processes search breadth first: leave out `--search`, or use `--search bfs`");
@@ -209,10 +214,29 @@ pub(crate) fn refuse(plan: &Plan, saved: bool) -> Result<(), Refusal> {
     if saved && !plan.store.is_exact() {
         return refused("several processes save states, and this store has none: use `--store compact`");
     }
+    if on_disk {
+        return refused("several processes keep their states in memory: leave out `--disk`, or `--processes`");
+    }
     if plan.coverage {
         return refused("`--coverage` is recorded by one process: leave out `--processes`");
     }
     Ok(())
+}
+
+/// Refuses an owner function that looks at a process that never exists: one worker would own all
+/// states.
+pub(crate) fn refuse_owner(subject: &dyn Subject, plan: &Plan) -> Result<(), Refusal> {
+    let (Owner::Process(number), Some(program)) = (plan.spread.owner, subject.byte_code()) else { return Ok(()) };
+    let creates = program.program().code.iter().any(|op| matches!(op, Op::Run { .. }));
+    let mut out = Successors::new();
+    subject.system(Engine::default(), Arc::default(), &Quiet).initial(&mut out);
+    let mut processes = 0;
+    for state in out.iter().filter_map(|(_, state)| state) {
+        each_process(program, state, |process, _, _| processes = processes.max(process + 1));
+    }
+    let absent = u32::from(number) >= processes && !creates;
+    let why = "there is no process with the number after `--owner process:`: processes are numbered from 0, and this model creates none";
+    if absent { Err(Refusal::Combination(why)) } else { Ok(()) }
 }
 
 /// Why a claim is searched by rank 0 alone, if it is.
@@ -326,7 +350,7 @@ fn refuted(
         search_for(&mut product, &Refutation, part, plan, resident, (None, None), seat)?
     } else {
         let accepts = |state: &[u8]| state.last_chunk().is_some_and(|tail| automaton.is_accepting(u16::from_le_bytes(*tail)));
-        let search = Search { system: &mut product, accepts: &accepts, property: &Refutation, part, limits: plan.limits };
+        let search = Search { system: &mut product, accepts: &accepts, property: &Refutation, part, limits: plan.limits, resident };
         distribute::cycles(seat, search, cycles(plan, automaton))?
     };
     if let Verdict::Violated(violation) = &mut outcome.verdict {
@@ -381,7 +405,8 @@ fn fragment(searched: &dyn Subject, plan: &Plan, folder: &str, host: &Host<'_>, 
             &mut nowhere
         }
     };
-    let construction = Construction { system: &mut system, labels: &mut labels, owners, memory: plan.limits.memory, to };
+    let construction =
+        Construction { system: &mut system, labels: &mut labels, owners, memory: plan.limits.memory, resident: host.resident.clone(), to };
     distribute::construct(seat, construction)
 }
 
@@ -445,7 +470,11 @@ fn with<T: Store>(store: &T, work: Work<'_>, seat: &mut Seat<'_>) -> Result<Outc
 pub fn fragments(subject: &dyn Subject, plan: &Plan, folder: &str, surroundings: &Surroundings<'_>) -> Result<Outcome, Refusal> {
     let Some(crew) = surroundings.crew else { return Err(Refusal::Combination("a graph in fragments is made by several processes")) };
     let plan = &Plan { property: None, por: Por::Off, ..*plan };
-    refuse(plan, false)?;
+    refuse_several(plan, false, surroundings.disk.is_some())?;
+    if !plan.store.is_exact() {
+        return Err(Refusal::Combination("a graph has all states: leave out `--store`, or use `--store plain`"));
+    }
+    refuse_owner(subject, plan)?;
     let task = Task { limits: plan.limits, cancel: surroundings.cancel.clone(), observer: surroundings.observer, ..Task::default() };
     let mark = saved::digest(subject, plan);
     Ok(crew.ask(Errand::to_bytes(subject, plan, &Asked::Fragments(folder.to_owned()), mark, None), &task))

@@ -46,7 +46,7 @@ pub use causal::causal;
 pub use choice::{Choosable, UnknownName};
 pub use claim::{Claim, NotChecked, Refuted};
 pub use ctl::{Ctl, CtlForm, CtlWitness};
-pub use distributed::{Crew, Errand, Host, LevelFiles, Levels, Reply, fragment_name, fragments, part_of, serve};
+pub use distributed::{Crew, Errand, Host, LevelFiles, Levels, Reply, fragment_name, fragments, part_of, refuse_several, serve};
 pub use edges::{EdgeSink, run_with_edges};
 pub use explore::{Exploration, explore};
 pub use guide::{Guidance, Guide};

@@ -219,7 +219,8 @@ fn carry_out(
     plan.refuse(surroundings.checkpoints.is_some())?;
     let crew = surroundings.crew;
     if crew.is_some() {
-        distributed::refuse(plan, surroundings.levels.is_some())?;
+        distributed::refuse_several(plan, surroundings.levels.is_some(), surroundings.disk.is_some())?;
+        distributed::refuse_owner(subject, plan)?;
     }
     if plan.store.answers_late() && surroundings.disk.is_none() {
         return Err(Refusal::Combination("the store `disk` needs a folder for the states: give one, or use the store `compact`").into());

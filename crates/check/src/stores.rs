@@ -41,10 +41,7 @@ pub(crate) fn search<S: System + Clone>(
         StoreKind::Auto if plan.order == Order::AStar => with(system, &mut Plain::with_budget(budget), order, task, from),
         StoreKind::Auto if task.disk.is_some() && plan.order.of_search() == Order::Breadth => memory_then_disk(system, plan, task, from),
         StoreKind::Auto => with(system, &mut Compact::when_needed(budget), order, task, from),
-        StoreKind::Disk => match from {
-            Some(from) => search::resume_on_disk(system, task, from),
-            None => Ok(search::on_disk(system, task)),
-        },
+        StoreKind::Disk => memory_then_disk(system, plan, task, from),
         StoreKind::Plain => with(system, &mut Plain::with_budget(budget), order, task, from),
         StoreKind::Compact => with(system, &mut Compact::with_budget(budget), order, task, from),
         StoreKind::Hashes => {
@@ -61,7 +58,11 @@ pub(crate) fn search<S: System + Clone>(
     }
 }
 
-/// Begins in memory, whole and then compressed, and continues on disk when memory is used up.
+/// With less memory than this, states go to disk from the beginning. Moving them takes memory, too.
+const WORTH_MOVING: u64 = 1 << 20;
+
+/// Begins in memory, compressed from the beginning or when that is needed, and continues on disk
+/// when memory is used up.
 fn memory_then_disk<S: System + Clone>(
     system: &S,
     plan: &Plan,
@@ -71,8 +72,12 @@ fn memory_then_disk<S: System + Clone>(
     if let Some(from) = from {
         return search::resume_on_disk(system, task, from);
     }
+    if plan.limits.memory.is_some_and(|memory| memory < WORTH_MOVING) {
+        return Ok(search::on_disk(system, task));
+    }
     let first = |task: &Task<'_>| {
-        let store = Compact::when_needed(task.limits.memory.unwrap_or(u64::MAX));
+        let budget = task.limits.memory.unwrap_or(u64::MAX);
+        let store = if plan.store == StoreKind::Disk { Compact::with_budget(budget) } else { Compact::when_needed(budget) };
         go(system, &store, Manner::of_plan(plan), task)
     };
     Ok(search::then_on_disk(system, task, first))

@@ -36,7 +36,7 @@ choice! {
         Compact = "compact", "Exact: a few bytes a state, from early on";
         Hashes = "hash", "A hash of each state: a few bytes, and a very small chance to overlook a state";
         Bits = "bits", "A few bits for each state in an array of at most a gigabyte: overlooks states as it fills";
-        Disk = "disk", "Exact: sorted, compressed files. Memory decides how fast the search is, not how far it gets. Breadth first only";
+        Disk = "disk", "Exact: a few bytes a state in memory, and sorted, compressed files when memory is used up. Memory decides how fast the search is, not how far it gets. Breadth first only";
         Cache = "cache", "Exact, but forgets states when memory is short and visits them again. Depth first only";
     }
 }

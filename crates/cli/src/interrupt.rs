@@ -29,16 +29,6 @@ pub fn on_signal() -> Cancel {
     cancel
 }
 
-/// Ignores signals that reach a whole group of processes: another process of the group handles
-/// them. The flag says whether one came.
-pub fn ignored() -> Arc<AtomicBool> {
-    let came = Arc::new(AtomicBool::new(false));
-    for &signal in REQUESTS {
-        let _ = flag::register(signal, Arc::clone(&came));
-    }
-    came
-}
-
 /// Turns the signal for a file that exceeds the size limit into an error like that of a full disk,
 /// instead of the end of the process.
 pub fn outlive_file_limits() {

@@ -115,6 +115,9 @@ impl Session {
         }
         let mut plan = plan;
         let crew = team.crew(&mut plan, engine, &ticker)?;
+        if crew.is_some() {
+            watch.wait_for_others();
+        }
         Ok(Session { model, plan, patience, cancel, watch, ticker, crew, from })
     }
 
@@ -129,6 +132,9 @@ impl Session {
             Some(_) => self.levels(saving)?,
             None => None,
         };
+        if self.crew.is_some() {
+            check::refuse_several(&self.plan, levels.is_some(), saving.disk.is_some())?;
+        }
         let disk = self.disk(saving)?;
         let own = disk.as_ref().filter(|_| self.plan.refuse(true).is_ok()).and_then(DiskFolder::checkpoint);
         let checkpoint = saving.checkpoint.clone().or(own);

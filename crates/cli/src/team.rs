@@ -347,10 +347,5 @@ pub fn work_for(leader: &str, rank: u32) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().read_to_end(&mut bytes).map_err(|error| Failure::Call(format!("there is no secret: {error}")))?;
     let secret = Secret::new(&bytes).ok_or_else(|| Failure::Call("there is no secret".to_owned()))?;
-    // An interrupt from the terminal also reaches the process that has started this one, and that
-    // process says when to stop.
-    let _unused = interrupt::ignored();
-    let place = Place { rank, leader, listen: LOOPBACK, known_as: None };
-    let ended = join(&place, &secret, PATIENCE, &contract::Cancel::default(), &Aloud(rank), serving());
-    ended.map_err(|error| Failure::Call(format!("rank {rank}: {error}")))
+    work(&Place { rank, leader, listen: LOOPBACK, known_as: None }, &secret, PATIENCE)
 }

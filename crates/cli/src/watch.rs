@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// How long the main thread has to answer by itself.
 const GRACE: Duration = Duration::from_millis(80);
+/// How long it has if other processes take part.
+const SHARED_GRACE: Duration = Duration::from_secs(3);
 /// How often the thread looks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -70,6 +72,13 @@ impl Watch {
     /// have.
     pub fn reply(&self, reply: impl Fn(Over) -> Answer + Send + 'static) {
         *lock(&self.place) = Some((Box::new(reply), GRACE));
+    }
+
+    /// Gives the main thread more time: several processes have to agree that they end.
+    pub fn wait_for_others(&self) {
+        if let Some((_, grace)) = lock(&self.place).as_mut() {
+            *grace = SHARED_GRACE;
+        }
     }
 
     /// From now on the main thread is not interrupted, however long its final work takes.

@@ -178,6 +178,7 @@ fn a_worker_that_dies_is_named_and_the_others_end() {
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(3), "{text} {}", String::from_utf8_lossy(&output.stderr));
         assert!(text.contains("the worker of rank 1 is gone"), "{text}");
+        assert!(!text.contains(" 0 states"), "what was done is told: {text}");
         if name == "STOP" {
             let _ = Command::new("kill").args(["-KILL", &workers[0].to_string()]).status();
         }
@@ -193,6 +194,46 @@ fn the_others_end_with_rank_0() {
     signal(&child, "KILL");
     let _ = child.wait();
     wait_gone(&workers);
+}
+
+/// An interrupt at any process ends all of them, and so does the end of the time in each algorithm.
+#[test]
+fn an_interrupt_of_a_child_and_the_time_end_all() {
+    let folder = Folder::with("endless.pml", ENDLESS);
+    let child = begun(&folder, &["space", "endless.pml", "--processes", "3", "--memory", "300M", "--json"], 2);
+    let workers = children(&child);
+    let killed = Command::new("kill").args(["-INT", &workers[1].to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!(answer["reason"], "interrupted", "{answer}");
+    wait_gone(&workers);
+    folder.write("cycles.pml", format!("{ENDLESS}ltl p {{ []<> (a < 100 || b > 100) }}"));
+    for cycles in ["young", "predecessors", "levels", "dependencies"] {
+        let call = ["check", "cycles.pml", "--ltl", "p", "--processes", "2", "--time", "1s", "--json", "--distributed-cycles", cycles];
+        let run = folder.run(&call);
+        assert_eq!(run.code, 3, "{cycles}: {} {}", run.out, run.err);
+        assert!(!run.err.contains("is gone"), "{cycles}: {}", run.err);
+    }
+}
+
+/// The memory limit is that of the process, whatever it is used for.
+#[test]
+fn memory_is_limited_in_each_kind_of_search() {
+    let folder = Folder::with("cycles.pml", format!("{ENDLESS}ltl p {{ []<> (a < 100 || b > 100) }}"));
+    let limit = 60 << 20;
+    let mut calls: Vec<Vec<&str>> = ["young", "predecessors", "levels", "dependencies"]
+        .map(|cycles| vec!["check", "cycles.pml", "--ltl", "p", "--distributed-cycles", cycles])
+        .to_vec();
+    calls.push(vec!["space", "cycles.pml", "-o", "pieces"]);
+    for call in calls {
+        let mut arguments = call.clone();
+        arguments.extend(["--processes", "2", "--threads", "1", "--memory", "60M", "--time", "20s", "--json"]);
+        let answer = numbers(&folder, &arguments);
+        let peak = answer["peak_memory_bytes"].as_u64().unwrap_or(0);
+        assert!(peak < limit / 4 * 5, "{call:?}: {peak}: {answer}");
+    }
 }
 
 #[test]
@@ -279,11 +320,21 @@ fn what_processes_cannot_do_is_said() {
         &["--coverage"],
         &["--owner", "nobody"],
         &["--owner", "process:999"],
+        // There are three processes.
+        &["--owner", "process:3"],
+        &["--disk", "states"],
+        &["--store", "disk"],
     ] {
         let mut arguments = vec!["check", "turns.pml", "--processes", "2"];
         arguments.extend(wrong);
         assert_eq!(folder.run(&arguments).code, 2, "{wrong:?}");
     }
+    assert!(!folder.has("states"));
+    assert_eq!(folder.run(&["space", "turns.pml", "--processes", "2", "--store", "bits", "-o", "pieces"]).code, 2);
+    assert!(!folder.has("pieces/fragment-0.piece"));
+    // A process that is created later may own states.
+    folder.write("created.pml", "byte x; proctype P() { x++ } init { run P(); run P() }");
+    assert_eq!(folder.run(&["check", "created.pml", "--processes", "2", "--owner", "process:2"]).code, 0);
     assert_eq!(folder.run(&["check", "turns.pml", "--owner", "state"]).code, 2);
     assert_eq!(folder.run(&["check", "turns.pml", "--hosts", "gone", "--rank", "1", "--secret", "gone"]).code, 2);
 }

@@ -7,6 +7,12 @@
 //! the states of a class, which are then explored again by another one. Here it keeps them, so
 //! every state is explored once and all numbers are exact.
 //!
+//! Memory runs short in stages: a third of it is left, a sixth, a twelfth, and so on. Workers at the
+//! lowest stage take the classes of the others. When all workers have reached a stage, they share
+//! all classes equally until one of them reaches the next stage. So a search ends for want of
+//! memory only when all workers have used up theirs. A worker that is already in a line moves to
+//! its end. All workers of a line are asked about a state, so their order does not matter.
+//!
 //! All workers may also begin together: each stores and expands all states, and no message is sent,
 //! until one of them runs short of memory. From then on each takes the states of its own classes
 //! only. This is for models of which nobody knows whether they need more than one worker.
@@ -14,10 +20,13 @@
 //! Passing a state on takes a round. So with lines of *n* owners a level takes *n* rounds: states
 //! are expanded in the first and passed on in the others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The number of classes for each worker.
 const CLASSES: u32 = 64;
+
+/// The number of stages. After the last one a worker keeps its classes.
+pub(crate) const STAGES: u32 = 6;
 
 /// How classes are assigned to workers at the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +52,18 @@ pub(crate) enum Sharing {
     Own,
 }
 
+/// What a worker lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// It has reached the next stage.
+    Stage,
+    /// Its store takes no more states.
+    All,
+}
+
+/// The stage of a worker that takes no more states.
+const FULL: u32 = u32::MAX;
+
 /// From a round on, levels take so many rounds.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
@@ -67,11 +88,12 @@ pub(crate) struct Position {
 pub(crate) struct Classes {
     workers: usize,
     lines: Vec<Vec<usize>>,
-    short: Vec<bool>,
+    /// The stage of each worker.
+    stages: Vec<u32>,
     phases: Vec<Phase>,
-    /// The workers that run short, by the round that begins the level from which on they take no
-    /// more states.
-    pending: BTreeMap<u64, BTreeSet<usize>>,
+    /// The stages that workers have reached, by the round that begins the level from which on that
+    /// counts: one entry for each stage.
+    pending: BTreeMap<u64, Vec<(usize, Want)>>,
     /// If workers begin together: the round of the last level whose states all workers have, as
     /// soon as it is known.
     together: Option<Option<u64>>,
@@ -87,7 +109,7 @@ impl Classes {
         Classes {
             workers,
             lines,
-            short: vec![false; workers],
+            stages: vec![0; workers],
             phases,
             pending: BTreeMap::new(),
             together: (start == Start::All).then_some(None),
@@ -124,9 +146,14 @@ impl Classes {
         }
     }
 
-    /// Whether it helps if `me` tells the others that it runs short.
-    pub fn has_room_beside(&self, me: usize) -> bool {
-        self.together == Some(None) || (0..self.workers).any(|worker| worker != me && !self.short[worker])
+    /// Whether it helps if a worker at this stage tells the others that its memory runs short.
+    pub fn can_help(&self, stage: u32) -> bool {
+        self.together == Some(None) || self.workers > 1 && stage < STAGES
+    }
+
+    /// Whether no worker takes any more states.
+    pub fn are_all_full(&self) -> bool {
+        self.stages.iter().all(|&stage| stage == FULL)
     }
 
     /// Whether states may be passed on.
@@ -142,9 +169,9 @@ impl Classes {
         Position { level: level + levels, is_first: turn == 0, is_last: turn + 1 == rounds }
     }
 
-    /// A worker has told in the round before `round` that it runs short. All messages of the rounds
+    /// A worker has told in the round before `round` that its memory runs short. All messages of the rounds
     /// before have arrived.
-    pub fn runs_short(&mut self, worker: usize, round: u64) {
+    pub fn runs_short(&mut self, worker: usize, want: Want, round: u64) {
         self.settle(round.saturating_sub(1));
         if let Some(last) = &mut self.together
             && last.is_none_or(|last| last == round)
@@ -156,7 +183,7 @@ impl Classes {
         while !self.position(at).is_first {
             at += 1;
         }
-        self.pending.entry(at).or_default().insert(worker);
+        self.pending.entry(at).or_default().push((worker, want));
     }
 
     /// Gives the classes of workers that ran short before this round to others. All messages of the
@@ -164,15 +191,22 @@ impl Classes {
     pub fn settle(&mut self, round: u64) {
         while let Some(entry) = self.pending.first_entry().filter(|entry| *entry.key() <= round) {
             let (round, workers) = entry.remove_entry();
-            for (worker, short) in self.short.iter_mut().enumerate() {
-                *short |= workers.contains(&worker);
+            let lowest = |stages: &[u32]| stages.iter().copied().min().unwrap_or(0);
+            let before = lowest(&self.stages);
+            for (worker, want) in workers {
+                let stage = &mut self.stages[worker];
+                *stage = if want == Want::All { FULL } else { stage.saturating_add(1) };
             }
-            let free: Vec<usize> = (0..self.workers).filter(|&worker| !self.short[worker]).collect();
+            let least = lowest(&self.stages);
+            let is_free = |worker: usize| least < FULL && self.stages[worker] == least;
+            let free: Vec<usize> = (0..self.workers).filter(|&worker| is_free(worker)).collect();
             let mut next = free.iter().cycle();
             for line in &mut self.lines {
-                if line.last().is_some_and(|&last| self.short[last])
+                // When the last worker has reached a stage, all of them share the classes again.
+                if (least > before || line.last().is_some_and(|&last| self.stages[last] > least))
                     && let Some(&worker) = next.next()
                 {
+                    line.retain(|&other| other != worker);
                     line.push(worker);
                 }
             }
@@ -186,17 +220,18 @@ impl Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn workers_that_begin_together_part_when_one_runs_short() {
         let mut classes = Classes::new(2, Start::All);
-        assert!(classes.sharing(3) == Sharing::All && classes.has_room_beside(0));
-        classes.runs_short(1, 4);
-        classes.runs_short(0, 4);
+        assert!(classes.sharing(3) == Sharing::All && classes.can_help(0));
+        classes.runs_short(1, Want::Stage, 4);
+        classes.runs_short(0, Want::Stage, 4);
         assert_eq!([3, 4, 5].map(|round| classes.sharing(round)), [Sharing::All, Sharing::AllOfLevel, Sharing::Own]);
         classes.settle(5);
         assert!((0..classes.count()).all(|class| classes.after(class, class as usize % 2).is_none()));
-        classes.runs_short(1, 6);
+        classes.runs_short(1, Want::Stage, 6);
         classes.settle(6);
         assert_eq!((classes.after(1, 1), classes.after(0, 0), classes.passes_on()), (Some(0), None, true));
     }
@@ -206,8 +241,8 @@ mod tests {
         let mut classes = Classes::new(3, Start::One);
         let place = |level, is_first, is_last| Position { level, is_first, is_last };
         assert_eq!(classes.position(7), place(7, true, true));
-        assert_eq!((classes.first(5), classes.after(5, 0), classes.has_room_beside(0)), (0, None, true));
-        classes.runs_short(0, 4);
+        assert_eq!((classes.first(5), classes.after(5, 0), classes.can_help(0)), (0, None, true));
+        classes.runs_short(0, Want::Stage, 4);
         assert_eq!(classes.position(4), place(4, true, true));
         classes.settle(4);
         assert_eq!([4, 5, 6, 7].map(|round| classes.position(round).level), [4, 4, 5, 5]);
@@ -215,12 +250,33 @@ mod tests {
         let taken: BTreeSet<_> = (0..classes.count()).map(|class| classes.after(class, 0)).collect();
         assert_eq!(taken, [Some(1), Some(2)].into());
         // Both of the others are told in the middle of a level.
-        classes.runs_short(2, 7);
-        classes.runs_short(1, 7);
+        classes.runs_short(2, Want::Stage, 7);
+        classes.runs_short(1, Want::Stage, 7);
         classes.settle(8);
-        assert!(!classes.has_room_beside(0));
-        // Nobody is left, so they take states as before.
-        assert!((0..classes.count()).all(|class| classes.after(class, 1).is_none() || classes.after(class, 2).is_none()));
-        assert_eq!([8, 9, 10].map(|round| classes.position(round).level), [6, 6, 7]);
+        // All have reached the first stage, so all take states again, and each line has an end.
+        let ends: Vec<usize> = classes.lines.iter().map(|line| *line.last().unwrap()).collect();
+        assert!((0..3).all(|worker| ends.iter().filter(|&&end| end == worker).count() == 64), "{ends:?}");
+        assert!(classes.lines.iter().all(|line| line.len() == line.iter().collect::<BTreeSet<_>>().len()));
+        let levels = [8, 9, 10, 11].map(|round| classes.position(round).level);
+        assert!(levels[0] == 6 && levels.is_sorted(), "{levels:?}");
+    }
+
+    /// A worker whose store is full stays in its lines, and takes nothing however short the others
+    /// run.
+    #[test]
+    fn a_full_worker_takes_nothing_more() {
+        let mut classes = Classes::new(2, Start::Equal);
+        classes.runs_short(1, Want::All, 3);
+        classes.settle(3);
+        assert!((0..classes.count()).all(|class| classes.after(class, 0).is_none()));
+        assert_eq!((classes.first(1), classes.after(1, 1)), (1, Some(0)));
+        for round in 4..20 {
+            classes.runs_short(0, Want::Stage, round);
+            classes.settle(round + 1);
+            assert!((0..classes.count()).all(|class| classes.after(class, 0).is_none()));
+        }
+        classes.runs_short(0, Want::All, 22);
+        classes.settle(24);
+        assert!(classes.are_all_full());
     }
 }

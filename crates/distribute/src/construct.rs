@@ -10,6 +10,7 @@
 use crate::actor::{Actor, Outbox, Turn};
 use crate::explore::statistics;
 use crate::flow::Abandoned;
+use crate::gauge::{Gauge, Resident};
 use crate::owner::Owners;
 use crate::reach::Counts;
 use crate::report::{Part, traffic};
@@ -39,6 +40,8 @@ pub struct Construction<'a> {
     pub owners: Owners,
     /// The memory limit of the process.
     pub memory: Option<u64>,
+    /// Measures the process.
+    pub resident: Option<Resident>,
     /// The destination of the fragment.
     pub to: &'a mut dyn Write,
 }
@@ -51,7 +54,7 @@ struct Construct<'a> {
     system: &'a mut dyn System,
     labels: &'a mut Labels<'a>,
     owners: Owners,
-    memory: Option<u64>,
+    gauge: Gauge,
     to: GraphWriter<&'a mut dyn Write>,
     states: Numbered,
     open: std::ops::Range<usize>,
@@ -118,14 +121,14 @@ impl Construct<'_> {
         self.out = out;
     }
 
-    fn publish(&self) {
+    fn publish(&mut self) {
         let published = &self.shared.published[self.local];
         published.states.store(self.states.len() as u64, Ordering::Relaxed);
         published.transitions.store(self.counts.transitions, Ordering::Relaxed);
         published.waiting.store((self.states.len() - self.open.start) as u64, Ordering::Relaxed);
         published.depth.store(self.counts.depth, Ordering::Relaxed);
         published.bytes.store(self.states.memory(), Ordering::Relaxed);
-        if self.memory.is_some_and(|limit| self.shared.progress().bytes > limit) || self.states.len() >= u32::MAX as usize - 2 {
+        if self.gauge.is_full(&self.shared) || self.states.len() >= u32::MAX as usize - 2 {
             self.shared.stop(StopReason::Memory);
         }
     }
@@ -171,7 +174,7 @@ impl Actor for Construct<'_> {
 /// the verdict is *holds*.
 pub fn construct(seat: &mut Seat<'_>, construction: Construction<'_>) -> Result<Outcome, Abandoned> {
     let begun = Instant::now();
-    let Construction { system, labels, owners, memory, to } = construction;
+    let Construction { system, labels, owners, memory, resident, to } = construction;
     let shared = Arc::clone(seat.shared());
     let asked = Arc::clone(&shared);
     system.give_up_when(Enough::when(move |_| asked.is_stopped() || asked.is_abandoned()));
@@ -193,7 +196,7 @@ pub fn construct(seat: &mut Seat<'_>, construction: Construction<'_>) -> Result<
                 system,
                 labels,
                 owners,
-                memory,
+                gauge: Gauge::new(memory, resident),
                 to,
                 states: Numbered::default(),
                 open: 0..0,

@@ -5,13 +5,15 @@ use crate::classes::Start;
 use crate::dependencies::{Searched, dependencies};
 use crate::explore::{explore, statistics};
 use crate::flow::Abandoned;
+use crate::gauge::{Gauge, Resident};
 use crate::levels::levels;
 use crate::owner::{Owners, PartOf};
 use crate::predecessors::predecessors;
-use crate::reach::{Counts, Seen, Thrift, Work};
+use crate::reach::{Counts, Thrift, Work};
 use crate::report::{Part, traffic};
 use crate::seat::Seat;
 use crate::share::{Share, Vertex};
+use crate::visited::Seen;
 use crate::wire::put_bytes;
 use crate::young::{choose, tally, young};
 use contract::{
@@ -51,6 +53,8 @@ pub struct Search<'a> {
     pub part: Option<PartOf>,
     /// The limits; memory is that of the process.
     pub limits: Limits,
+    /// Measures the process.
+    pub resident: Option<Resident>,
 }
 
 /// Looks for an accepting cycle. Every worker calls this; worker 0 gets the run.
@@ -59,19 +63,14 @@ pub fn cycles(seat: &mut Seat<'_>, mut search: Search<'_>, method: Method) -> Re
     let before = seat.sent();
     let owners = Owners::new(seat.workers(), search.part.clone());
     let mut part = Part::default();
+    let gauge = Gauge::new(search.limits.memory, search.resident.clone());
     let (found, fault) = if method == Method::Dependencies {
-        let Searched { found, fault, kept, visits, transitions, cross } = dependencies(seat, search.system, search.accepts, owners)?;
+        let Searched { found, fault, kept, visits, transitions, cross } = dependencies(seat, search.system, search.accepts, owners, gauge)?;
         part.counts = Counts { states: kept, expanded: visits, transitions, cross, ..Counts::default() };
         (found, fault)
     } else {
-        let mut share = Share::new(
-            (seat.me(), seat.local()),
-            Arc::clone(seat.shared()),
-            &mut *search.system,
-            search.accepts,
-            owners,
-            search.limits.memory,
-        );
+        let mut share =
+            Share::new((seat.me(), seat.local()), Arc::clone(seat.shared()), &mut *search.system, search.accepts, owners, gauge);
         let vertex = on_shares(seat, &mut share, method)?;
         let states = share.len() as u64;
         part.counts = Counts {
@@ -106,7 +105,7 @@ pub fn cycles(seat: &mut Seat<'_>, mut search: Search<'_>, method: Method) -> Re
         // A step is a violation in itself: the path to it is found breadth-first.
         None if faults > 0 => {
             let property = search.property;
-            path(seat, &mut *search.system, property, &search.part, search.limits)?.verdict
+            path(seat, &mut *search.system, property, &search.part, search.limits, &search.resident)?.verdict
         }
         None => stopped.map_or(Verdict::Holds, Verdict::Unknown),
     };
@@ -134,7 +133,7 @@ fn lasso(seat: &mut Seat<'_>, search: &mut Search<'_>, state: Vec<u8>) -> Result
     let fault = Fault::new(ViolationKind::Property, "an accepted cycle");
     let (part, limits) = (search.part.clone(), Limits { depth: None, ..search.limits });
     let to = Goal { state: state.clone() };
-    let prefix = path(seat, &mut *search.system, &to, &part, limits)?;
+    let prefix = path(seat, &mut *search.system, &to, &part, limits, &search.resident)?;
     let mut behind = Behind { system: &mut *search.system, accepts: search.accepts, start: state.clone() };
     let mut again = state;
     again.push(1);
@@ -143,7 +142,7 @@ fn lasso(seat: &mut Seat<'_>, search: &mut Search<'_>, state: Vec<u8>) -> Result
         Some(part) => Arc::new(move |state: &[u8], out: &mut Vec<u8>| part(&state[..state.len() - 1], out)),
         None => Arc::new(|state: &[u8], out: &mut Vec<u8>| out.extend_from_slice(&state[..state.len() - 1])),
     };
-    let round = path(seat, &mut behind, &Goal { state: again }, &Some(part), limits)?;
+    let round = path(seat, &mut behind, &Goal { state: again }, &Some(part), limits, &search.resident)?;
     let (Verdict::Violated(prefix), Verdict::Violated(round)) = (prefix.verdict, round.verdict) else {
         return Ok(Verdict::Unknown(StopReason::TraceLost(fault)));
     };
@@ -163,6 +162,7 @@ fn path(
     property: &dyn Property,
     part: &Option<PartOf>,
     limits: Limits,
+    resident: &Option<Resident>,
 ) -> Result<Outcome, Abandoned> {
     let here = seat.shared().published.len().max(1) as u64;
     let store = Plain::with_budget(limits.memory.map_or(u64::MAX, |memory| memory / here));
@@ -171,7 +171,18 @@ fn path(
     let (thrift, start) = (Thrift::default(), Start::Equal);
     explore(
         seat,
-        Work { system, property, owners, workers: seat.workers(), start, limits, resident: None, thrift, saving: None, resume: None },
+        Work {
+            system,
+            property,
+            owners,
+            workers: seat.workers(),
+            start,
+            limits,
+            resident: resident.clone(),
+            thrift,
+            saving: None,
+            resume: None,
+        },
         visited,
     )
 }

@@ -7,7 +7,7 @@
 //! queue of seeds. A second, nested search from each seed in the queue, one after the other, looks
 //! for a path back to it. If all states wait for each other, the components of the waiting relation
 //! are examined. A component that waits for nothing outside has an accepting cycle if a seed is
-//! among its states; otherwise one of its members is answered.
+//! among its states; otherwise its members are answered.
 //!
 //! In the published procedure, a seed below a state that was visited before seems to wait for
 //! nothing, is queued too early, and cycles are missed. Here a seed is searched with a new set of
@@ -19,6 +19,7 @@
 
 use crate::actor::{Actor, Outbox, Turn};
 use crate::flow::Abandoned;
+use crate::gauge::Gauge;
 use crate::owner::Owners;
 use crate::seat::Seat;
 use crate::shared::Shared;
@@ -87,13 +88,27 @@ struct Nested<'a> {
     visits: u64,
     transitions: u64,
     cross: u64,
+    /// The approximate memory of kept and waiting states, and the limit.
+    bytes: u64,
+    gauge: Gauge,
     out: Successors,
 }
+
+/// The approximate memory of a state in a set, in addition to its bytes, and that of a waiting state
+/// in addition to its bytes in the sets of others.
+const IN_SET: u64 = 48;
+const IN_RELATION: u64 = 3 * IN_SET;
+/// The number of visits between two measurements of memory.
+const MEASURE_EVERY: u64 = 1 << 10;
 
 /// Kinds of records.
 const REQUEST: u8 = 0;
 const NESTED: u8 = 1;
 const ANSWER: u8 = 2;
+
+/// The first byte of a waiting relation.
+const COMPLETE: u8 = 1;
+const CUT_SHORT: u8 = 0;
 
 impl Nested<'_> {
     fn successors(&mut self, state: &[u8]) -> Vec<State> {
@@ -132,6 +147,12 @@ impl Nested<'_> {
         }
     }
 
+    fn keep(&mut self, nested: usize, state: &State) {
+        if self.kept[nested].insert(state.clone()) {
+            self.bytes += state.len() as u64 + IN_SET;
+        }
+    }
+
     /// Records that a state waits for another one.
     fn add(&mut self, before: Option<&State>, state: &State) {
         if !self.waiting.contains_key(state) {
@@ -161,7 +182,7 @@ impl Nested<'_> {
             }
             return;
         }
-        self.kept[nested].insert(root.clone());
+        self.keep(nested, &root);
         let mut last = None;
         if seed.is_none() {
             let asked_by = vec![from];
@@ -180,10 +201,17 @@ impl Nested<'_> {
         on_stack.insert(root.clone());
         let successors = self.successors(&root);
         stack.push(Frame { state: root.clone(), successors, next: 0, scope: accepting });
-        while let Some(frame) = stack.last_mut() {
+        let mut turns = 0_u64;
+        while !stack.is_empty() {
             if self.found.is_some() || self.shared.is_stopped() {
                 return;
             }
+            turns += 1;
+            if turns.is_multiple_of(MEASURE_EVERY) {
+                let here: usize = visited.iter().map(HashSet::len).sum::<usize>() + stack.len();
+                self.publish(here as u64 * (root.len() as u64 + IN_SET));
+            }
+            let Some(frame) = stack.last_mut() else { break };
             let Some(next) = frame.successors.get_mut(frame.next).map(std::mem::take) else {
                 let Some(Frame { state, scope, .. }) = stack.pop() else { return };
                 on_stack.remove(&state);
@@ -244,7 +272,7 @@ impl Nested<'_> {
                     waiting.parent = last.clone();
                 }
                 last = Some(next.clone());
-                self.kept[0].insert(next.clone());
+                self.keep(0, &next);
                 visited.push(HashSet::new());
             }
             on_stack.insert(next.clone());
@@ -261,21 +289,34 @@ impl Nested<'_> {
         }
     }
 
-    fn publish(&self) {
+    /// Publishes the progress, and stops if the memory is used up; `here` is the memory of the
+    /// search from one state.
+    fn publish(&mut self, here: u64) {
         let published = &self.shared.published[self.local];
         let kept = self.kept.iter().map(HashSet::len).sum::<usize>() as u64;
         published.states.store(kept, Ordering::Relaxed);
         published.transitions.store(self.transitions, Ordering::Relaxed);
         published.waiting.store(self.waiting.len() as u64, Ordering::Relaxed);
+        let one = if kept == 0 { 0 } else { self.bytes / kept };
+        let requests = (self.requests.len() + self.answers.len()) as u64;
+        published.bytes.store(self.bytes + self.waiting.len() as u64 * (one + IN_RELATION) + requests * one + here, Ordering::Relaxed);
+        if self.gauge.is_full(&self.shared) {
+            self.shared.stop(StopReason::Memory);
+        }
     }
 
     /// The waiting relation: states that were requested here, the states that they wait for at
-    /// other workers, and a seed on the path, if there is one.
+    /// other workers, and a seed on the path, if there is one. The first byte says whether it is
+    /// complete.
     fn dependencies(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
+        let mut bytes = vec![COMPLETE];
         for (state, waiting) in &self.waiting {
             if waiting.remote || waiting.asked_by.is_empty() {
                 continue;
+            }
+            if self.shared.is_stopped() {
+                bytes[0] = CUT_SHORT;
+                break;
             }
             let seed = |state: &State| (self.accepts)(state).then(|| state.clone());
             let mut seen: HashSet<(&State, bool)> = HashSet::new();
@@ -338,7 +379,7 @@ impl Actor for Nested<'_> {
                 });
             }
         }
-        self.publish();
+        self.publish(0);
         let done = self.found.is_some() || self.shared.is_stopped();
         if done || self.requests.is_empty() && self.answers.is_empty() { Turn::Rest } else { Turn::More }
     }
@@ -363,6 +404,7 @@ pub(crate) fn dependencies(
     system: &mut dyn System,
     accepts: &(dyn Fn(&[u8]) -> bool + Sync),
     owners: Owners,
+    gauge: Gauge,
 ) -> Result<Searched, Abandoned> {
     let shared = Arc::clone(seat.shared());
     let asked = Arc::clone(&shared);
@@ -387,6 +429,8 @@ pub(crate) fn dependencies(
         visits: 0,
         transitions: 0,
         cross: 0,
+        bytes: 0,
+        gauge,
         out: Successors::new(),
     };
     let mut out = Successors::new();
@@ -423,14 +467,21 @@ fn search_all(seat: &mut Seat<'_>, search: &mut Nested<'_>) -> Result<Option<Sta
         if waiting == 0 || stopped {
             return Ok(None);
         }
-        match resolve(&seat.gather(&search.dependencies())?) {
+        let all = seat.gather(&search.dependencies())?;
+        // A relation that a worker did not complete must not be examined.
+        if all.iter().any(|bytes| bytes.first() != Some(&COMPLETE)) {
+            return Ok(None);
+        }
+        match resolve(&all) {
             Deadlock::Cycle(seed) => return Ok(Some(seed)),
-            Deadlock::Answer(state) => {
-                if search.owners.owner(&state) == search.me
-                    && let Some(waiting) = search.waiting.get_mut(&state)
-                {
-                    let asked_by = std::mem::take(&mut waiting.asked_by);
-                    search.answering.extend(asked_by.into_iter().map(|to| (to, state.clone())));
+            Deadlock::Answer(states) => {
+                for state in states {
+                    if search.owners.owner(&state) == search.me
+                        && let Some(waiting) = search.waiting.get_mut(&state)
+                    {
+                        let asked_by = std::mem::take(&mut waiting.asked_by);
+                        search.answering.extend(asked_by.into_iter().map(|to| (to, state.clone())));
+                    }
                 }
             }
             // A waiting state must wait for another; otherwise the answer is unknown.
@@ -472,15 +523,15 @@ fn agree_on(seat: &mut Seat<'_>, mine: Option<&[u8]>) -> Result<Option<State>, A
 
 enum Deadlock {
     Cycle(State),
-    Answer(State),
+    Answer(Vec<State>),
     None,
 }
 
-/// Examines the waiting relation for a component that waits for nothing outside.
+/// Examines the waiting relation for components that wait for nothing outside.
 fn resolve(all: &[Vec<u8>]) -> Deadlock {
     let mut edges: BTreeMap<State, BTreeMap<State, Option<State>>> = BTreeMap::new();
     for bytes in all {
-        let mut cursor = Cursor(bytes);
+        let mut cursor = Cursor(bytes.get(1..).unwrap_or_default());
         while let (Some(from), Some(to), Some(labelled), Some(seed)) = (cursor.bytes(), cursor.bytes(), cursor.byte(), cursor.bytes()) {
             let seed = (labelled != 0).then(|| seed.to_vec());
             let label = edges.entry(from.to_vec()).or_default().entry(to.to_vec()).or_default();
@@ -492,21 +543,24 @@ fn resolve(all: &[Vec<u8>]) -> Deadlock {
     let number: HashMap<&State, usize> = names.iter().enumerate().map(|(index, &name)| (name, index)).collect();
     let graph: Vec<Vec<usize>> = edges.values().map(|targets| targets.keys().filter_map(|to| number.get(to).copied()).collect()).collect();
     let component = components(&graph);
-    let closed =
-        |which: usize| (0..graph.len()).filter(|&at| component[at] == which).all(|at| graph[at].iter().all(|&to| component[to] == which));
-    // The first component that a depth-first search completes has no outgoing edge.
-    let Some(which) = component.iter().copied().min().filter(|&which| closed(which)) else { return Deadlock::None };
-    let members: Vec<usize> = (0..graph.len()).filter(|&at| component[at] == which).collect();
-    for &at in &members {
-        for (to, label) in &edges[names[at]] {
+    let count = component.iter().copied().max().map_or(0, |most| most + 1);
+    let mut closed = vec![true; count];
+    for (at, targets) in graph.iter().enumerate() {
+        closed[component[at]] &= targets.iter().all(|&to| component[to] == component[at]);
+    }
+    for (at, targets) in edges.values().enumerate().filter(|(at, _)| closed[component[*at]]) {
+        for (to, label) in targets {
             if let (Some(seed), Some(&to)) = (label, number.get(to))
-                && component[to] == which
+                && component[to] == component[at]
             {
                 return Deadlock::Cycle(seed.clone());
             }
         }
     }
-    Deadlock::Answer(names[members[0]].clone())
+    // Their searches are complete, and no seed lies between them. So all of them are answered at
+    // once: one at a time would take as many turns as there are states.
+    let answered: Vec<State> = (0..graph.len()).filter(|&at| closed[component[at]]).map(|at| names[at].clone()).collect();
+    if answered.is_empty() { Deadlock::None } else { Deadlock::Answer(answered) }
 }
 
 /// The strongly connected components, numbered in the order in which Tarjan's search completes

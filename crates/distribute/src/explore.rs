@@ -2,9 +2,10 @@
 
 use crate::flow::Abandoned;
 use crate::links::{self, Log};
-use crate::reach::{Reach, Seen, Work};
+use crate::reach::{Reach, Work};
 use crate::report::{Part, Place, traffic};
 use crate::seat::Seat;
+use crate::visited::Seen;
 use contract::{Action, Answer, Fault, Finding, Outcome, Property, Statistics, StopReason, Successors, System, Trace, TraceStep};
 use contract::{Verdict, Violation, ViolationKind};
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ pub fn explore(seat: &mut Seat<'_>, work: Work<'_>, visited: Seen<'_>) -> Result
         seat.shared().tell(format!("a checkpoint could not be written: {why}"));
     }
     let (parcels, bytes) = (seat.sent().0 - before.0, seat.sent().1 - before.1);
-    let budgeted = reach.seen.budgeted;
+    let budgeted = reach.visited.store.budgeted;
     let part = Part {
         counts: reach.counts,
         store_bytes: budgeted.map_or(0, |store| store.bytes()),

@@ -36,35 +36,97 @@ impl Link {
     }
 }
 
-/// The log of a worker.
+/// The number of entries of a log that are read together.
+const BLOCK: u64 = 64;
+/// The size of a piece of memory, and the most bytes of a block.
+const PIECE: usize = 1 << 16;
+const BLOCK_BYTES: usize = BLOCK as usize * 25;
+
+/// The log of a worker. States that are found one after the other have predecessors near each other.
+/// So an entry is the number of the log plus one, or 0 for none, then the distance to the place
+/// before, then the step: four bytes are usual. Memory is taken piece by piece, because a log is a
+/// large part of the memory of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    from: Vec<u64>,
-    choices: Vec<u32>,
+    pieces: Vec<Vec<u8>>,
+    /// The piece of each block, and where it begins there.
+    blocks: Vec<(u32, u32)>,
+    len: u64,
+    /// The place in the last entry.
+    last: u64,
 }
 
 impl Log {
     /// Appends a state that was reached from `from` by the step with this index.
     #[inline]
     pub fn push(&mut self, from: Link, choice: u32) {
-        self.from.push(from.0);
-        self.choices.push(choice);
+        if self.len.is_multiple_of(BLOCK) {
+            self.begin_block();
+        }
+        self.len += 1;
+        let Some(piece) = self.pieces.last_mut() else { return };
+        if from == Link::NONE {
+            piece.push(0);
+        } else {
+            put_number(piece, from.log() as u64 + 1);
+            let distance = from.place().wrapping_sub(self.last) as i64;
+            put_number(piece, (distance << 1 ^ distance >> 63) as u64);
+            self.last = from.place();
+        }
+        put_number(piece, u64::from(choice));
+    }
+
+    #[cold]
+    fn begin_block(&mut self) {
+        if self.pieces.last().is_none_or(|piece| piece.len() + BLOCK_BYTES > PIECE) {
+            // A log with few entries stays small.
+            self.pieces.push(if self.pieces.is_empty() { Vec::new() } else { Vec::with_capacity(PIECE) });
+        }
+        let at = self.pieces.last().map_or(0, Vec::len);
+        self.blocks.push((self.pieces.len() as u32 - 1, at as u32));
+        self.last = 0;
     }
 
     /// The number of states.
     pub fn len(&self) -> u64 {
-        self.from.len() as u64
+        self.len
     }
 
     /// The predecessor and the step of a state.
     pub fn get(&self, place: u64) -> Option<(Link, u32)> {
-        let place = usize::try_from(place).ok()?;
-        Some((Link(*self.from.get(place)?), self.choices[place]))
+        self.block(place / BLOCK).nth((place % BLOCK) as usize)
+    }
+
+    /// All entries in order.
+    pub fn entries(&self) -> impl Iterator<Item = (Link, u32)> + '_ {
+        (0..self.blocks.len() as u64).flat_map(|block| self.block(block))
+    }
+
+    fn block(&self, number: u64) -> impl Iterator<Item = (Link, u32)> + '_ {
+        let bytes = usize::try_from(number).ok().and_then(|number| {
+            let &(piece, at) = self.blocks.get(number)?;
+            self.pieces.get(piece as usize)?.get(at as usize..)
+        });
+        let mut cursor = Cursor(bytes.unwrap_or_default());
+        let mut last = 0_u64;
+        let left = self.len.saturating_sub(number.saturating_mul(BLOCK)).min(BLOCK);
+        (0..left).map_while(move |_| {
+            let from = match cursor.number()?.checked_sub(1) {
+                None => Link::NONE,
+                Some(log) => {
+                    let distance = cursor.number()?;
+                    last = last.wrapping_add((distance >> 1) ^ (distance & 1).wrapping_neg());
+                    Link::new(log as usize, last)
+                }
+            };
+            Some((from, cursor.number()? as u32))
+        })
     }
 
     /// Memory, in bytes.
     pub fn bytes(&self) -> u64 {
-        (self.from.capacity() * 8 + self.choices.capacity() * 4) as u64
+        let pieces = self.pieces.len().saturating_sub(1) * PIECE + self.pieces.last().map_or(0, Vec::capacity);
+        (pieces + self.blocks.capacity() * size_of::<(u32, u32)>()) as u64
     }
 }
 
@@ -132,5 +194,30 @@ impl Actor for Walk<'_> {
             steps.iter().for_each(|&step| put_number(record, u64::from(step)));
         });
         Turn::Rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_gives_back_what_it_was_given_in_a_few_bytes() {
+        let (mut log, mut random) = (Log::default(), 3);
+        let mut below = |bound: u64| splitmix::next(&mut random) % bound;
+        let entries: Vec<(Link, u32)> = (0..100_000_u64)
+            .map(|number| match below(50) {
+                0 => (Link::NONE, below(1 << 32) as u32),
+                1 => (Link::new(below(1 << 20) as usize, below(1 << PLACE_BITS)), u32::MAX),
+                other => (Link::new(other as usize % 4, number / 2 + below(100)), other as u32 % 5),
+            })
+            .collect();
+        entries.iter().for_each(|&(from, choice)| log.push(from, choice));
+        assert_eq!(log.len(), entries.len() as u64);
+        assert!(log.entries().eq(entries.iter().copied()));
+        assert!((0..entries.len()).step_by(37).all(|place| log.get(place as u64) == Some(entries[place])));
+        assert!(log.get(log.len()).is_none() && log.get(u64::MAX).is_none());
+        assert!(log.bytes() < 6 * log.len(), "{}", log.bytes());
+        assert!(Log::default().get(0).is_none());
     }
 }

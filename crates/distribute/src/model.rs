@@ -8,10 +8,11 @@
 use crate::actor::{Actor, Outbox};
 use crate::classes::Start;
 use crate::owner::Owners;
-use crate::reach::{Counts, Reach, Seen, Thrift, Work};
+use crate::reach::{Counts, Reach, Thrift, Work};
 use crate::rehearse::rehearse;
 use crate::report::{Part, traffic};
 use crate::shared::Shared;
+use crate::visited::Seen;
 use contract::{Budgeted, CloneSystem, Limits, NoProperty, Store, Traffic};
 use std::sync::Arc;
 use store::Plain;
@@ -107,7 +108,7 @@ pub fn predict(system: &dyn CloneSystem, workers: usize, owners: &Owners, thrift
         .iter()
         .map(|reach| Part {
             counts: reach.counts,
-            store_bytes: reach.seen.budgeted.map_or(0, Budgeted::bytes),
+            store_bytes: reach.visited.store.budgeted.map_or(0, Budgeted::bytes),
             search_bytes: reach.peak,
             ..Part::default()
         })

@@ -7,17 +7,16 @@
 //! shortest one.
 
 use crate::actor::{Actor, Outbox, Turn};
-use crate::classes::{Classes, Position, Sharing, Start};
+use crate::classes::{Classes, Position, Sharing, Start, Want};
+use crate::gauge::{Gauge, Resident};
 use crate::links::{Link, Log};
 use crate::owner::Owners;
 use crate::save::{PartError, Reader, Resume, Saving, Standing, TakeState, read, write};
 use crate::sent::Sent;
 use crate::shared::{Published, Shared};
+use crate::visited::{Seen, Visited};
 use crate::wire::{Cursor, put_bytes, put_number};
-use contract::{
-    Action, Answer, Budgeted, Enough, Finding, Fresh, Limits, Property, Saveable, StopReason, StoreFull, StoreWorker, Successor,
-    Successors, System,
-};
+use contract::{Action, Answer, Budgeted, Enough, Finding, Fresh, Limits, Property, StopReason, StoreFull, Successor, Successors, System};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -31,27 +30,11 @@ const TOGETHER: usize = 16;
 /// The approximate number of batches in a piece of work, and its longest duration.
 const BATCHES: usize = 4;
 const SLOW: Duration = Duration::from_millis(5);
-/// The interval between measurements of the memory of the process.
-const MEASURE_EVERY: Duration = Duration::from_millis(20);
 
-/// A worker runs short of memory if less than one part in this many is free. A level is completed
-/// before others take its states.
+/// A worker reaches the first stage of want if less than one part in this many of its memory is
+/// free, and each further stage at half of that. A level is completed before others take its
+/// states.
 const FREE_SHARE: u64 = 3;
-
-/// Measures the memory of the process.
-pub type Resident = Arc<dyn Fn() -> Option<u64> + Send + Sync>;
-
-/// The set of visited states of a worker.
-pub struct Seen<'s> {
-    /// The access to the store.
-    pub worker: Box<dyn StoreWorker + 's>,
-    /// Its memory, if known.
-    pub budgeted: Option<&'s dyn Budgeted>,
-    /// Whether it never takes a new state for a known one.
-    pub exact: bool,
-    /// The save role of the store, if it has one.
-    pub saveable: Option<&'s dyn Saveable>,
-}
 
 /// The task of a worker, and its resources.
 pub struct Work<'a> {
@@ -167,7 +150,7 @@ pub(crate) struct Reach<'a, 's> {
     me: usize,
     local: usize,
     work: Work<'a>,
-    pub seen: Seen<'s>,
+    pub visited: Visited<'s>,
     shared: Arc<Shared>,
     pub log: Log,
     level: Queue,
@@ -189,8 +172,10 @@ pub(crate) struct Reach<'a, 's> {
     sent: Sent,
     classes: Classes,
     sharing: Sharing,
-    /// Whether this worker has told the others that its memory runs short.
-    told_short: bool,
+    /// The stage of want that this worker has told the others last.
+    told_stage: u32,
+    /// Whether this worker has told the others that its store is full.
+    told_full: bool,
     /// States that are to be passed on, each with its receiver.
     passing: Vec<u8>,
     /// The steps of states of the level.
@@ -213,8 +198,7 @@ pub(crate) struct Reach<'a, 's> {
     asked: Instant,
     /// The error of a checkpoint, which is reported once.
     unsaved: Option<String>,
-    outside: u64,
-    measured: Instant,
+    gauge: Gauge,
     pub peak: u64,
 }
 
@@ -224,9 +208,10 @@ const VIOLATED: u8 = 1;
 /// All workers save at the beginning of the round in which this arrives; or saving failed.
 const SAVE: u8 = 2;
 const UNSAVED: u8 = 3;
-/// A state that another worker passes on, and the memory of the sender runs short.
+/// A state that another worker passes on; the memory of the sender runs short; its store is full.
 const PASSED_ON: u8 = 4;
 const SHORT: u8 = 5;
+const FULL: u8 = 6;
 
 impl<'a, 's> Reach<'a, 's> {
     pub fn new(me: usize, local: usize, work: Work<'a>, seen: Seen<'s>, shared: Arc<Shared>) -> Self {
@@ -237,6 +222,7 @@ impl<'a, 's> Reach<'a, 's> {
             budgeted.give_up_when(Arc::new(move || asked.is_stopped() || asked.is_abandoned()));
         }
         let sent = Sent::new(work.thrift.remembered);
+        let gauge = Gauge::new(work.limits.memory, work.resident.clone());
         // A checkpoint is divided among all workers.
         let classes = Classes::new(work.workers, if work.resume.is_some() { Start::Equal } else { work.start });
         let sharing = classes.sharing(0);
@@ -244,7 +230,7 @@ impl<'a, 's> Reach<'a, 's> {
             me,
             local,
             work,
-            seen,
+            visited: Visited::new(seen),
             shared,
             log: Log::default(),
             level: Queue::default(),
@@ -261,7 +247,8 @@ impl<'a, 's> Reach<'a, 's> {
             sent,
             classes,
             sharing,
-            told_short: false,
+            told_stage: 0,
+            told_full: false,
             passing: Vec::new(),
             out: Successors::new(),
             home: Successors::new(),
@@ -276,8 +263,7 @@ impl<'a, 's> Reach<'a, 's> {
             saved: None,
             asked: Instant::now(),
             unsaved: None,
-            outside: 0,
-            measured: Instant::now(),
+            gauge,
             peak: 0,
         }
     }
@@ -340,7 +326,7 @@ impl<'a, 's> Reach<'a, 's> {
     /// Takes a state of this worker, to be stored soon, or passes it on.
     #[inline]
     fn take(&mut self, state: &[u8], from: Link, choice: u32) {
-        if self.told_short {
+        if self.classes.passes_on() {
             let class = self.class(state);
             if let Some(next) = self.classes.after(class, self.me) {
                 return self.pass_on(next, state, from, choice);
@@ -352,8 +338,7 @@ impl<'a, 's> Reach<'a, 's> {
 
     #[cold]
     fn pass_on(&mut self, next: usize, state: &[u8], from: Link, choice: u32) {
-        let hash = self.seen.worker.hash(state);
-        if self.seen.worker.find(hash, state).is_some() {
+        if self.visited.has(state) {
             return;
         }
         self.counts.passed_on += 1;
@@ -381,11 +366,10 @@ impl<'a, 's> Reach<'a, 's> {
         if self.home.is_empty() {
             return;
         }
-        self.hashes.clear();
         self.fresh.clear();
-        self.seen.worker.hash_batch(&self.home, &mut self.hashes);
-        // No entry has a fault, so the batch is inserted to its end.
-        if self.seen.worker.insert_batch(&self.home, &self.hashes, 0, &mut self.fresh).is_err() {
+        self.visited.insert(&self.home, &mut self.hashes, &mut self.fresh);
+        // If nobody else can take states, the search has to end.
+        if self.visited.is_full() && !self.can_pass_on() {
             self.full();
         }
         let wanted = self.work.property.interest().states;
@@ -405,6 +389,11 @@ impl<'a, 's> Reach<'a, 's> {
         }
         self.home.clear();
         self.origins.clear();
+    }
+
+    /// Whether another worker could take new states of this one.
+    fn can_pass_on(&self) -> bool {
+        self.work.workers > 1 && self.visited.store.exact && !self.classes.are_all_full()
     }
 
     fn full(&mut self) {
@@ -501,7 +490,9 @@ impl<'a, 's> Reach<'a, 's> {
                 continue;
             }
             self.counts.sent += 1;
-            if self.work.thrift.lookahead && self.depth + 2 <= self.work.limits.depth.unwrap_or(u64::MAX) {
+            // If states are passed on, a state that was found in advance may not belong here when its
+            // level comes.
+            if self.work.thrift.lookahead && !self.classes.passes_on() && self.depth + 2 <= self.work.limits.depth.unwrap_or(u64::MAX) {
                 self.look_ahead(state, at, choice, out.workers());
             }
             out.send(owner, |record| {
@@ -572,7 +563,7 @@ impl<'a, 's> Reach<'a, 's> {
     /// Writes this worker's part of a checkpoint: all states up to this level are stored, and none
     /// of the next level.
     fn save(&mut self, out: &mut Outbox) {
-        let (Some(saving), Some(store)) = (self.work.saving, self.seen.saveable) else { return };
+        let (Some(saving), Some(store)) = (self.work.saving, self.visited.store.saveable) else { return };
         let mut logs: Vec<(usize, &Log)> = vec![(self.me, &self.log)];
         logs.extend(self.old.iter().map(|(&number, log)| (number, log)));
         // A state that all workers have is saved by its owner.
@@ -585,7 +576,8 @@ impl<'a, 's> Reach<'a, 's> {
                 show(from, choice, level.state(index))
             })
         };
-        let mut standing = Standing { depth: self.depth, counts: self.counts, logs, store, level: &mut each };
+        let beside = self.visited.beside().collect();
+        let mut standing = Standing { depth: self.depth, counts: self.counts, logs, store, beside, level: &mut each };
         match (saving.write)(self.depth, &mut |to| write(&mut standing, to)) {
             Ok(()) => self.saved = Some(self.depth),
             Err(error) => {
@@ -614,13 +606,11 @@ impl<'a, 's> Reach<'a, 's> {
 
     /// Stores states that were visited before.
     fn store_loaded(&mut self) -> Result<(), PartError> {
-        self.hashes.clear();
         self.fresh.clear();
-        self.seen.worker.hash_batch(&self.home, &mut self.hashes);
-        let stored = self.seen.worker.insert_batch(&self.home, &self.hashes, 0, &mut self.fresh);
+        self.visited.insert(&self.home, &mut self.hashes, &mut self.fresh);
         self.home.clear();
         let budget = self.work.limits.memory.unwrap_or(0);
-        stored.map(drop).map_err(|_| PartError::Full(StoreFull { needed: budget, budget }))
+        if self.visited.is_full() { Err(PartError::Full(StoreFull { needed: budget, budget })) } else { Ok(()) }
     }
 
     /// Stores the states found by looking ahead, when their level has come.
@@ -658,34 +648,34 @@ impl<'a, 's> Reach<'a, 's> {
             + self.log.bytes()
             + self.sent.bytes()
             + self.ahead.capacity() as u64
-            + self.side.bytes();
-        let stored = self.seen.budgeted.map_or(0, Budgeted::bytes);
+            + self.side.bytes()
+            + self.visited.bytes_beside();
+        let stored = self.visited.store.budgeted.map_or(0, Budgeted::bytes);
         self.peak = self.peak.max(search);
+        if self.visited.is_full() && !self.told_full && self.can_pass_on() {
+            self.told_full = true;
+            out.send_to_all(&[FULL]);
+        }
         let Published { states, transitions, waiting, depth, bytes } = &self.shared.published[self.local];
         states.store(self.counts.states, Ordering::Relaxed);
         transitions.store(self.counts.transitions, Ordering::Relaxed);
         waiting.store((self.level.ends.len() - self.position + self.next.ends.len()) as u64, Ordering::Relaxed);
         depth.store(self.depth, Ordering::Relaxed);
         bytes.store(search + stored, Ordering::Relaxed);
-        let Some(limit) = self.work.limits.memory else { return };
-        let all = self.shared.progress().bytes;
-        if let Some(resident) = &self.work.resident
-            && self.measured.elapsed() >= MEASURE_EVERY
-        {
-            self.measured = Instant::now();
-            self.outside = self.outside.max(resident().unwrap_or(0).saturating_sub(all));
-        }
+        let Some(limit) = self.gauge.limit() else { return };
+        let outside = self.gauge.outside(&self.shared);
         let workers = self.shared.published.len().max(1) as u64;
-        if let Some(budgeted) = self.seen.budgeted {
+        if let Some(budgeted) = self.visited.store.budgeted {
             // The budget of the store is this worker's share of the memory of the process.
-            budgeted.leave_room(search + self.outside / workers);
-            let used = search + stored + self.outside / workers;
-            let is_short = used > limit / workers / FREE_SHARE * (FREE_SHARE - 1);
-            if is_short && self.seen.exact && !self.told_short && self.classes.has_room_beside(self.me) {
-                self.told_short = true;
+            budgeted.leave_room(search + outside / workers);
+            let used = search + stored + outside / workers;
+            let mine = limit / workers;
+            let is_short = used > mine - mine / (FREE_SHARE << self.told_stage);
+            if is_short && self.visited.store.exact && self.classes.can_help(self.told_stage) {
+                self.told_stage += 1;
                 out.send_to_all(&[SHORT]);
             }
-            if all + self.outside > limit && !budgeted.yields() {
+            if self.gauge.is_full(&self.shared) && (!budgeted.yields() || self.visited.is_full()) {
                 self.full();
             }
         }
@@ -700,7 +690,7 @@ impl Reach<'_, '_> {
         self.depth = self.base + position.level;
         let sharing = self.classes.sharing(round);
         if std::mem::replace(&mut self.sharing, sharing) == Sharing::All && sharing != Sharing::All {
-            self.told_short = false;
+            (self.told_stage, self.told_full) = (0, false);
         }
         position
     }
@@ -798,7 +788,8 @@ impl Actor for Reach<'_, '_> {
                         self.store();
                     }
                 }
-                Some(SHORT) => self.classes.runs_short(from, round),
+                Some(SHORT) => self.classes.runs_short(from, Want::Stage, round),
+                Some(FULL) => self.classes.runs_short(from, Want::All, round),
                 Some(VIOLATED) => {
                     let Some(length) = cursor.number() else { return };
                     self.best = self.best.min(length);
@@ -834,6 +825,7 @@ impl Actor for Reach<'_, '_> {
             let most = self.work.limits.depth.unwrap_or(u64::MAX);
             if self.depth >= most && !self.level.ends.is_empty() {
                 self.counts.truncated = true;
+                self.counts.depth = self.counts.depth.max(self.depth);
                 self.position = self.level.ends.len();
             }
         }

@@ -96,6 +96,8 @@ pub(crate) struct Standing<'a> {
     /// The logs that this worker has, by their numbers.
     pub logs: Vec<(usize, &'a Log)>,
     pub store: &'a dyn Saveable,
+    /// Visited states that are not in the store.
+    pub beside: Vec<&'a [u8]>,
     /// The states of the level, with their predecessors.
     pub level: &'a mut dyn FnMut(&mut TakeState<'_>) -> io::Result<()>,
 }
@@ -113,12 +115,11 @@ pub(crate) fn write(standing: &mut Standing<'_>, to: &mut dyn Write) -> io::Resu
     records.end_of_list()?;
     for (number, log) in &standing.logs {
         let mut record = Vec::new();
-        for place in 0..log.len() {
+        for (place, (from, choice)) in (0_u64..).zip(log.entries()) {
             if record.is_empty() {
                 put_number(&mut record, *number as u64);
                 put_number(&mut record, place);
             }
-            let Some((from, choice)) = log.get(place) else { break };
             record.extend_from_slice(&from.0.to_le_bytes());
             put_number(&mut record, u64::from(choice));
             if record.len() > 1 << 16 {
@@ -140,6 +141,7 @@ pub(crate) fn write(standing: &mut Standing<'_>, to: &mut dyn Write) -> io::Resu
     if !saved {
         return Err(io::Error::other("the states could not be saved"));
     }
+    standing.beside.iter().try_for_each(|state| records.put(state))?;
     records.end_of_list()?;
     let mut record = Vec::new();
     (standing.level)(&mut |from, choice, state| {

@@ -7,6 +7,7 @@
 //! difference for cycles.
 
 use crate::actor::{Actor, Outbox, Turn};
+use crate::gauge::Gauge;
 use crate::owner::Owners;
 use crate::shared::Shared;
 use crate::wire::{Cursor, put_bytes, put_number};
@@ -106,7 +107,7 @@ pub(crate) struct Share<'a> {
     pub system: &'a mut dyn System,
     accepts: &'a (dyn Fn(&[u8]) -> bool + Sync),
     owners: Owners,
-    memory: Option<u64>,
+    gauge: Gauge,
     states: Numbered,
     pub accepting: Vec<bool>,
     /// The level of each state.
@@ -138,7 +139,7 @@ impl<'a> Share<'a> {
         system: &'a mut dyn System,
         accepts: &'a (dyn Fn(&[u8]) -> bool + Sync),
         owners: Owners,
-        memory: Option<u64>,
+        gauge: Gauge,
     ) -> Self {
         let asked = Arc::clone(&shared);
         system.give_up_when(Enough::when(move |_| asked.is_stopped() || asked.is_abandoned()));
@@ -149,7 +150,7 @@ impl<'a> Share<'a> {
             system,
             accepts,
             owners,
-            memory,
+            gauge,
             states: Numbered::default(),
             accepting: Vec::new(),
             level: Vec::new(),
@@ -270,14 +271,14 @@ impl<'a> Share<'a> {
         self.out = out;
     }
 
-    fn publish(&self) {
+    fn publish(&mut self) {
         let published = &self.shared.published[self.local];
         published.states.store(self.len() as u64, Ordering::Relaxed);
         published.transitions.store(self.transitions, Ordering::Relaxed);
         published.waiting.store((self.len() - self.open.start) as u64, Ordering::Relaxed);
         published.depth.store(u64::from(self.depth), Ordering::Relaxed);
         published.bytes.store(self.bytes(), Ordering::Relaxed);
-        let full = self.memory.is_some_and(|limit| self.shared.progress().bytes > limit);
+        let full = self.gauge.is_full(&self.shared);
         if full || self.edges.len() >= END as usize - (1 << 20) {
             self.shared.stop(StopReason::Memory);
         }

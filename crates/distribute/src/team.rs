@@ -312,13 +312,20 @@ pub struct Team<R: Send + 'static> {
     members: BTreeMap<u32, Arc<Mutex<TcpStream>>>,
     events: Receiver<(u32, Result<Message, String>)>,
     /// Why the run was given up, if it was.
-    lost: Option<String>,
+    lost: Option<Lost>,
+    /// What the processes have told of the current job.
+    progress: BTreeMap<u32, Progress>,
     beat: Instant,
 }
 
 /// A job that failed because a process was lost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost(pub String);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lost {
+    /// What happened.
+    pub why: String,
+    /// How far the search had come, as the processes have told.
+    pub progress: Progress,
+}
 
 fn send(to: &Mutex<TcpStream>, message: &Message) {
     // An unreachable process is noticed by its silence.
@@ -359,7 +366,7 @@ impl<R: Send + 'static> Team<R> {
             listen(rank, &control, sender.clone()).map_err(failed)?;
             members.insert(rank, Arc::new(Mutex::new(control)));
         }
-        Ok(Team { seats, members, events, lost: None, beat: Instant::now() })
+        Ok(Team { seats, members, events, lost: None, progress: BTreeMap::new(), beat: Instant::now() })
     }
 
     /// The number of processes.
@@ -374,20 +381,22 @@ impl<R: Send + 'static> Team<R> {
     fn give_up(&mut self, why: String) -> Lost {
         self.seats.shared.abandon();
         self.tell_all(&Message::Abort(why.clone()));
-        self.lost = Some(why.clone());
-        Lost(why)
+        self.progress.insert(0, self.seats.shared.progress());
+        let lost = Lost { why, progress: together(&self.progress, Duration::ZERO) };
+        self.lost = Some(lost.clone());
+        lost
     }
 
     /// Lets all workers execute a job, and returns the answer of worker 0. The observer gets their
     /// combined progress.
     pub fn ask(&mut self, job: Vec<u8>, time: Option<Duration>, cancel: &Cancel, observer: &dyn Observer) -> Result<R, Lost> {
-        if let Some(why) = &self.lost {
-            return Err(Lost(why.clone()));
+        if let Some(lost) = &self.lost {
+            return Err(lost.clone());
         }
         let begun = Instant::now();
         self.tell_all(&Message::Job(job.clone()));
         self.seats.give(&Arc::new(job));
-        let mut progress: BTreeMap<u32, Progress> = BTreeMap::new();
+        self.progress.clear();
         let (mut here, mut there, mut told) = (self.seats.jobs.len(), self.members.len(), false);
         let mut answer = None;
         while here > 0 || there > 0 {
@@ -403,7 +412,7 @@ impl<R: Send + 'static> Team<R> {
             }
             while let Ok((rank, heard)) = self.events.try_recv() {
                 match heard {
-                    Ok(Message::Beat(beat)) => drop(progress.insert(rank, beat)),
+                    Ok(Message::Beat(beat)) => drop(self.progress.insert(rank, beat)),
                     Ok(Message::Stop(reason)) => self.seats.shared.stop(reason),
                     Ok(Message::Ended) => there = there.saturating_sub(1),
                     Ok(Message::Lost(other)) => {
@@ -431,8 +440,8 @@ impl<R: Send + 'static> Team<R> {
             if self.beat.elapsed() >= BEAT {
                 self.beat = Instant::now();
                 self.tell_all(&Message::Beat(Progress::default()));
-                progress.insert(0, self.seats.shared.progress());
-                observer.progress(&together(&progress, begun.elapsed()));
+                self.progress.insert(0, self.seats.shared.progress());
+                observer.progress(&together(&self.progress, begun.elapsed()));
             }
         }
         answer.ok_or_else(|| self.give_up("no worker answered".to_owned()))

@@ -88,6 +88,8 @@ pub(crate) enum Refused {
     Version(u32),
     Secret,
     Io(io::Error),
+    /// It ended the connection when it was to prove that it knows the secret.
+    BrokeOff,
 }
 
 impl fmt::Display for Refused {
@@ -96,6 +98,7 @@ impl fmt::Display for Refused {
             Refused::Stranger => f.write_str("it does not use the protocol of workers"),
             Refused::Version(version) => write!(f, "it has version {version} of the protocol, and this is version {VERSION}"),
             Refused::Secret => f.write_str("it does not know the secret"),
+            Refused::BrokeOff => f.write_str("it broke off when it was to prove the secret: its secret is probably another one"),
             Refused::Io(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
                 f.write_str("it did not introduce itself in time")
             }
@@ -203,7 +206,11 @@ pub(crate) fn admit(stream: &mut TcpStream, secret: &Secret) -> Result<Greeting,
     answer.extend_from_slice(&code);
     stream.write_all(&answer)?;
     let mut proof = [0; CODE];
-    read_until(stream, &mut proof, until)?;
+    // The other end breaks off if it does not accept the code of this one.
+    read_until(stream, &mut proof, until).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Refused::BrokeOff,
+        _ => Refused::Io(error),
+    })?;
     let expected = secret.code(&[b"joins", &nonce, &hello]).ok_or(Refused::Secret)?;
     expected.verify_slice(&proof).map_err(|_| Refused::Secret)?;
     stream.write_all(&[1])?;
@@ -247,7 +254,7 @@ mod tests {
             assert!(matches!(greeted, Err(Refused::Secret)), "{greeted:?}");
         };
         let admitted = meet(client, b"0123456789abcdef");
-        assert!(matches!(admitted, Err(Refused::Io(_) | Refused::Secret)), "{admitted:?}");
+        assert!(matches!(admitted, Err(Refused::BrokeOff)), "{admitted:?}");
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn has_cycle(case: &Case) -> bool {
 /// Uniform random graphs, and acyclic ones with one or two edges back.
 fn case(seed: u64) -> Case {
     let mut random = Random(seed);
-    let workers = 2 + random.below(2) as usize;
+    let workers = 1 + random.below(4) as usize;
     let edges: Vec<Vec<usize>> = if seed.is_multiple_of(2) {
         let nodes = 3 + random.below(7);
         (0..nodes).map(|_| (0..random.below(4)).map(|_| random.below(nodes) as usize).collect()).collect()
@@ -93,8 +93,14 @@ fn run(case: &Case, method: Method, seed: u64) -> Verdict {
     let answers = act(case.workers, seed, |seat| {
         let mut system = case.graph.clone();
         let accepts = |state: &[u8]| case.accepting[Graph::decode(state)];
-        let search =
-            Search { system: &mut system, accepts: &accepts, property: &NoProperty, part: Some(part(case)), limits: Limits::default() };
+        let search = Search {
+            system: &mut system,
+            accepts: &accepts,
+            property: &NoProperty,
+            part: Some(part(case)),
+            limits: Limits::default(),
+            resident: None,
+        };
         cycles(seat, search, method).unwrap()
     });
     answers.into_iter().next().unwrap().verdict

@@ -2,7 +2,10 @@
 //! processes that are threads here but connect as processes do.
 
 use contract::testing::Graph;
-use contract::{Budgeted, Cancel, FaultCode, Limits, NoProperty, Outcome, Property, Quiet, Safety, StopReason, Store, Verdict};
+use contract::{
+    Budgeted, Cancel, FaultCode, Inserted, Limits, NoProperty, Outcome, Property, Quiet, Safety, StateId, StopReason, Store, StoreFull,
+    StoreWorker, Verdict,
+};
 use distribute::{Assembly, Owners, Place, Seat, Secret, Seen, Serve, Start, Team, Thrift, Work, explore, join};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +49,48 @@ impl Budgeted for Counted<'_> {
     }
 }
 
+/// A store that takes only so many states.
+struct Small<W> {
+    worker: W,
+    room: u64,
+}
+
+impl<W: StoreWorker> StoreWorker for Small<W> {
+    fn hash(&mut self, state: &[u8]) -> u64 {
+        self.worker.hash(state)
+    }
+
+    fn prefetch(&self, hash: u64) {
+        self.worker.prefetch(hash);
+    }
+
+    fn insert(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        if self.room == 0 && self.worker.find(hash, state).is_none() {
+            return Err(StoreFull { needed: 1, budget: 0 });
+        }
+        let inserted = self.worker.insert(hash, state)?;
+        self.room -= u64::from(inserted.new);
+        Ok(inserted)
+    }
+
+    fn find(&mut self, hash: u64, state: &[u8]) -> Option<StateId> {
+        self.worker.find(hash, state)
+    }
+
+    fn keeps(&self, id: StateId) -> bool {
+        self.worker.keeps(id)
+    }
+
+    fn read(&mut self, id: StateId, to: &mut Vec<u8>) -> bool {
+        self.worker.read(id, to)
+    }
+}
+
+/// Whether some stores refuse states early, instead of memory that runs short.
+fn some_are_small(seed: u64) -> bool {
+    seed >= LARGE && seed.is_multiple_of(4)
+}
+
 fn search(seat: &mut Seat<'_>, job: &[u8]) -> Outcome {
     let seed = u64::from_le_bytes(job[..8].try_into().unwrap());
     let checks = job[8] != 0;
@@ -61,14 +106,16 @@ fn search(seat: &mut Seat<'_>, job: &[u8]) -> Outcome {
         owners: Owners::new(seat.workers(), None),
         workers: seat.workers(),
         start: [Start::One, Start::Equal, Start::All][seed as usize % 3],
-        limits: Limits { memory: is_large.then_some(60_000 * (seed % 7 + 1)), ..Limits::default() },
+        limits: Limits { memory: (is_large && !some_are_small(seed)).then_some(60_000 * (seed % 7 + 1)), ..Limits::default() },
         resident: None,
         thrift: Thrift { remembered, lookahead: seed % 5 < 2 },
         saving: None,
         resume: None,
     };
     let budgeted = if is_large { Some(&counted as &dyn Budgeted) } else { store.budgeted() };
-    explore(seat, work, Seen { worker: Box::new(store.worker()), budgeted, exact: true, saveable: None }).unwrap()
+    let room = if some_are_small(seed) && (seed + seat.me() as u64) % 3 == 0 { 100 + seed % 500 } else { u64::MAX };
+    let worker = Box::new(Small { worker: store.worker(), room });
+    explore(seat, work, Seen { worker, budgeted, exact: true, saveable: None }).unwrap()
 }
 
 fn job(seed: u64, checks: bool) -> Vec<u8> {
@@ -162,6 +209,33 @@ fn processes_find_what_there_is() {
                 compare(team, seed);
             }
         });
+    }
+}
+
+/// A search that is cut off has come as deep as that of one process.
+#[test]
+fn a_depth_limit_is_reached() {
+    let serve: Serve<Outcome> = Arc::new(|seat, _| {
+        let mut system = Graph::new((0..50).map(|node| vec![(node + 1) % 50]).collect());
+        let store = Plain::new();
+        let work = Work {
+            system: &mut system,
+            property: &NoProperty,
+            owners: Owners::new(seat.workers(), None),
+            workers: seat.workers(),
+            start: Start::Equal,
+            limits: Limits { depth: Some(20), ..Limits::default() },
+            resident: None,
+            thrift: Thrift::default(),
+            saving: None,
+            resume: None,
+        };
+        explore(seat, work, Seen { worker: Box::new(store.worker()), budgeted: None, exact: true, saveable: None }).unwrap()
+    });
+    for workers in 1..=3 {
+        let outcome = Team::alone(workers, Arc::clone(&serve)).unwrap().ask(Vec::new(), None, &Cancel::default(), &Quiet).unwrap();
+        assert_eq!(outcome.verdict, Verdict::Unknown(StopReason::Depth));
+        assert_eq!((outcome.statistics.depth, outcome.statistics.states), (20, 21));
     }
 }
 

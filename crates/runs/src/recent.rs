@@ -9,10 +9,8 @@
 
 use crate::sort::{Item, sort};
 
-/// Marks a state in [`Generation::ends`] as open.
-const OPEN: u32 = 1 << 31;
 /// The most bytes of states in a generation.
-const MOST_BYTES: usize = (OPEN - 1) as usize;
+const MOST_BYTES: usize = u32::MAX as usize;
 /// The bytes that a state takes in addition to its own: its end, two slots, and its place in a
 /// sorted list.
 const BESIDE: u64 = 4 + 16 + 16;
@@ -31,16 +29,17 @@ pub enum Met {
 #[derive(Default)]
 struct Generation {
     bytes: Vec<u8>,
-    /// The end of each state, and whether it is open.
+    /// The end of each state.
     ends: Vec<u32>,
     /// A part of a hash above, the number of a state plus one below; 0 for none.
     slots: Vec<u64>,
-    open: usize,
+    /// The number of states that are not open. The open ones come after them.
+    settled: usize,
 }
 
 impl Generation {
     fn state(&self, number: u32) -> &[u8] {
-        let end = |number: u32| (self.ends[number as usize] & !OPEN) as usize;
+        let end = |number: u32| self.ends[number as usize] as usize;
         let start = if number == 0 { 0 } else { end(number - 1) };
         &self.bytes[start..end(number)]
     }
@@ -70,7 +69,7 @@ impl Generation {
         self.bytes.clear();
         self.ends.clear();
         self.slots.fill(0);
-        self.open = 0;
+        self.settled = 0;
     }
 
     fn grow(&mut self) {
@@ -124,12 +123,12 @@ impl Recent {
 
     /// The bytes in memory.
     pub fn memory(&self) -> u64 {
-        self.young.memory() + self.old.memory() + self.young.open as u64 * size_of::<Item>() as u64
+        self.young.memory() + self.old.memory() + self.open() as u64 * size_of::<Item>() as u64
     }
 
     /// The number of open states.
     pub fn open(&self) -> usize {
-        self.young.open
+        self.young.ends.len() - self.young.settled
     }
 
     /// Looks up a state with this hash, and adds it if it is not there.
@@ -155,30 +154,24 @@ impl Recent {
             young.bytes.reserve_exact(more);
         }
         young.bytes.extend_from_slice(state);
-        young.ends.push(bytes as u32 | OPEN);
+        young.ends.push(bytes as u32);
         young.slots[at] = hash >> 32 << 32 | young.ends.len() as u64;
-        young.open += 1;
         Met::Open
     }
 
     /// Calls `each` with the open states in ascending order, and then treats them as known.
     pub fn settle<E>(&mut self, mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let young = &mut self.young;
-        if young.open == 0 {
-            return Ok(());
-        }
-        let open = young.ends.iter().enumerate().filter(|(_, end)| **end & OPEN != 0);
-        let mut items: Vec<Item> = open.map(|(number, _)| Item::new(number as u32)).collect();
+        let mut items: Vec<Item> = (young.settled..young.ends.len()).map(|number| Item::new(number as u32)).collect();
         sort(&mut items, &|number| young.state(number));
         items.iter().try_for_each(|item| each(young.state(item.number)))?;
-        young.ends.iter_mut().for_each(|end| *end &= !OPEN);
-        young.open = 0;
+        young.settled = young.ends.len();
         Ok(())
     }
 
     /// Makes room: the young states become old. None of them may be open.
     pub fn turn(&mut self) {
-        debug_assert_eq!(self.young.open, 0, "open states would be forgotten");
+        debug_assert_eq!(self.open(), 0, "open states would be forgotten");
         std::mem::swap(&mut self.young, &mut self.old);
         self.young.clear();
         // Memory beyond a reduced budget is freed.

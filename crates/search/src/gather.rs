@@ -65,8 +65,8 @@ impl<'f> Gathering<'f> {
         }
     }
 
-    /// The memory for the filter. It is a fixed share, because the filter never grows and most of
-    /// it would be unused at the beginning.
+    /// The most memory that the filters of runs may take together. They take less as long as there
+    /// are few states.
     pub fn for_filter(&self) -> u64 {
         self.available() / 8
     }

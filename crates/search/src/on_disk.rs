@@ -25,7 +25,7 @@ use crate::retrace::{unviolated, violated};
 use crate::rounds::initial_fault;
 use crate::sync::lock;
 use crate::task::Task;
-use crate::visited_runs::{Fate, VisitedRuns};
+use crate::visited_runs::{Fate, Filtered, VisitedRuns};
 use contract::{
     Answer, Budgeted, Disk, Fault, Finding, FullExpansion, Limits, NoProperty, Outcome, StateId, Statistics, StopReason, StoreWorker,
     Successors, System, Trace, TraceStep, Verdict, ViolationKind,
@@ -412,7 +412,7 @@ struct Search<'a> {
 /// Runs that are merged while the search continues.
 struct Merging<'scope> {
     inputs: Vec<Arc<Run>>,
-    result: ScopedJoinHandle<'scope, io::Result<Option<Run>>>,
+    result: ScopedJoinHandle<'scope, io::Result<Option<Filtered>>>,
 }
 
 type Worker<'a, S> = Expander<'a, S, Gathering<'a>>;

@@ -2,24 +2,27 @@
 //! once which of them are new.
 //!
 //! The states to be looked up are sorted, and each run is read once, forward, in parallel with
-//! them. Only the blocks of a run that can contain one of the states are read. A filter in memory
-//! proves that most new states are new, so no run is read for them. This is delayed duplicate
-//! detection (Korf, "Best-first frontier search with delayed duplicate detection", 2004; Hammer and
+//! them. Only the blocks of a run that can contain one of the states are read. Each run has a filter
+//! in memory, which proves that most states are not in that run. The filters grow with the number
+//! of states; when they take more than their share of the memory they are folded. This is delayed
+//! duplicate detection (Korf, "Best-first frontier search with delayed duplicate detection", 2004; Hammer and
 //! Weber, "To store or not to store reloaded", 2006). Runs of about the same size are merged, as in
 //! a log-structured merge tree (O'Neil, Cheng, Gawlick, O'Neil, "The log-structured merge-tree",
 //! 1996), so there are few of them and each state is written only a few times.
 
 use crate::gather::Gathering;
 use runs::{Cursor, Filter, Merge, Recent, Run, RunWriter, Shelf};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
 /// The number of runs of one size that are merged.
-const TOGETHER: usize = 5;
-/// A run of at most this size has the lowest rank; each rank is for runs larger by `RANK_BITS`
-/// bits.
-const LOWEST: u64 = 1 << 14;
-const RANK_BITS: u32 = 2;
+const TOGETHER: usize = 8;
+/// A run of at most so many states has the lowest rank; each rank is for runs larger by `RANK_BITS`
+/// bits. States count, and not bytes, because the costs of a merge and of a pass are those of
+/// unpacking states.
+const LOWEST: u64 = 1 << 6;
+const RANK_BITS: u32 = 3;
 /// The zstd level for runs that are kept.
 const THOROUGH: i32 = 3;
 /// The number of states between two checks of the stop condition.
@@ -39,29 +42,66 @@ pub(crate) enum Fate {
 /// All states that were visited.
 pub(crate) struct VisitedRuns {
     pub runs: Vec<Arc<Run>>,
-    filter: Filter,
+    /// The filters of runs, by their numbers. A run without one may contain any state.
+    filters: HashMap<u64, Filter>,
     /// How many states there are.
     pub states: u64,
 }
 
 impl VisitedRuns {
-    /// The states of `runs`.
+    /// The states of `runs`, with filters of at most so many bytes.
     pub fn of(runs: Vec<Arc<Run>>, filter_bytes: u64, stop: &dyn Fn() -> bool) -> io::Result<VisitedRuns> {
-        let set = VisitedRuns { states: runs.iter().map(|run| run.states()).sum(), runs, filter: Filter::new(filter_bytes) };
-        for run in &set.runs {
+        let states = runs.iter().map(|run| run.states()).sum();
+        let mut filters = HashMap::new();
+        for run in &runs {
+            let share = u128::from(filter_bytes) * u128::from(run.states()) / u128::from(states).max(1);
+            let Some(mut filter) = Filter::for_states(run.states(), share as u64) else { continue };
             let mut cursor = Cursor::new(Arc::clone(run))?;
             let mut asked = Patient::new(stop);
             while cursor.advance()? {
                 asked.go_on()?;
-                set.filter.add(Recent::hash(cursor.state()));
+                filter.add(Recent::hash(cursor.state()));
             }
+            filters.insert(run.number(), filter);
         }
-        Ok(set)
+        Ok(VisitedRuns { runs, filters, states })
     }
 
-    /// The memory of runs and filter.
+    /// The memory of runs and filters.
     pub fn memory(&self) -> u64 {
-        self.filter.memory() + self.in_memory()
+        self.filter_bytes() + self.in_memory()
+    }
+
+    fn filter_bytes(&self) -> u64 {
+        self.filters.values().map(Filter::memory).sum()
+    }
+
+    /// Adds a run and its filter.
+    fn insert(&mut self, filtered: Filtered) -> Arc<Run> {
+        let run = Arc::new(filtered.run);
+        if let Some(filter) = filtered.filter {
+            self.filters.insert(run.number(), filter);
+        }
+        self.runs.push(Arc::clone(&run));
+        run
+    }
+
+    /// Drops filters of runs that are not there any more, and folds those with the most bits for a
+    /// state until all fit into their share of the memory.
+    fn fit_filters(&mut self, gathering: &Gathering<'_>) {
+        let states: HashMap<u64, u64> = self.runs.iter().map(|run| (run.number(), run.states().max(1))).collect();
+        self.filters.retain(|number, _| states.contains_key(number));
+        let most = gathering.for_filter();
+        let of = |number: &u64| states.get(number).copied().unwrap_or(1);
+        while self.filter_bytes() > most
+            && let Some(number) =
+                self.filters.iter().max_by_key(|(number, filter)| filter.memory() * 8 / of(number)).map(|(&number, _)| number)
+        {
+            let is_useful = self.filters.get_mut(&number).is_some_and(|filter| filter.fold(of(&number)));
+            if !is_useful {
+                self.filters.remove(&number);
+            }
+        }
     }
 
     fn in_memory(&self) -> u64 {
@@ -79,12 +119,14 @@ impl VisitedRuns {
         fate: &(dyn Fn(&[u8]) -> Fate + Sync),
     ) -> io::Result<Vec<Arc<Run>>> {
         let parts = borders(gathered, threads);
+        let expected = gathered.iter().map(|run| run.states()).sum::<u64>() / parts.len() as u64;
         let in_memory = gathering.for_runs(self.in_memory()) / (2 * parts.len() as u64);
         let set = &*self;
-        let resolved: Vec<io::Result<[Option<Run>; 2]>> = std::thread::scope(|scope| {
+        let resolved: Vec<io::Result<[Option<Filtered>; 2]>> = std::thread::scope(|scope| {
             let part = |at: usize| {
                 let (from, to) = (parts[at], parts.get(at + 1).copied());
-                move || set.resolve_part(gathered, from, to, value, in_memory, gathering, fate)
+                let new_run = move || NewRun::begin(gathering, in_memory, BRIEF, expected);
+                move || set.resolve_part(gathered, from, to, value, new_run, gathering, fate)
             };
             // If a thread cannot be started, this one does its work.
             let others: Vec<_> = (1..parts.len()).map(|at| (at, std::thread::Builder::new().spawn_scoped(scope, part(at)).ok())).collect();
@@ -103,22 +145,25 @@ impl VisitedRuns {
             match part {
                 Ok([expand, keep]) => {
                     for (run, is_expanded) in [(expand, true), (keep, false)] {
-                        let Some(run) = run.map(Arc::new) else { continue };
-                        if is_expanded {
-                            expanded.push(Arc::clone(&run));
-                        }
+                        let Some(run) = run.map(|run| self.insert(run)) else { continue };
                         self.states += run.states();
-                        self.runs.push(run);
+                        if is_expanded {
+                            expanded.push(run);
+                        }
                     }
                 }
                 Err(error) => failed = Some(error),
             }
         }
         match failed {
-            None => Ok(expanded),
+            None => {
+                self.fit_filters(gathering);
+                Ok(expanded)
+            }
             Some(error) => {
                 // The results of some parts must not count if others failed.
                 self.take_back(value, gathering);
+                self.fit_filters(gathering);
                 Err(error)
             }
         }
@@ -137,22 +182,23 @@ impl VisitedRuns {
 
     /// Like `resolve`, for the states from `from` up to but not including `to`.
     #[allow(clippy::too_many_arguments)]
-    fn resolve_part(
+    fn resolve_part<'g>(
         &self,
         gathered: &[Arc<Run>],
         from: Option<&[u8]>,
         to: Option<Option<&[u8]>>,
         value: u64,
-        in_memory: u64,
-        gathering: &Gathering<'_>,
+        new_run: impl Fn() -> io::Result<NewRun<'g>>,
+        gathering: &'g Gathering<'_>,
         fate: &(dyn Fn(&[u8]) -> Fate + Sync),
-    ) -> io::Result<[Option<Run>; 2]> {
+    ) -> io::Result<[Option<Filtered>; 2]> {
         let to = to.flatten();
         let mut merge = Merge::new(gathered, from)?;
-        let mut expand = RunWriter::new(gathering.shelf, in_memory, BRIEF)?;
-        let mut keep: Option<RunWriter<'_>> = None;
+        let mut expand = new_run()?;
+        let mut keep: Option<NewRun<'_>> = None;
         // The latest runs come first, because most known states were found recently.
-        let mut cursors: Vec<(&Arc<Run>, Option<Cursor>)> = self.runs.iter().rev().map(|run| (run, None)).collect();
+        let mut sources: Vec<Source<'_>> =
+            self.runs.iter().rev().map(|run| Source { run, filter: self.filters.get(&run.number()), cursor: None }).collect();
         let stop = || gathering.is_over();
         let mut asked = Patient::new(&stop);
         while merge.advance()? {
@@ -162,24 +208,23 @@ impl VisitedRuns {
                 break;
             }
             let hash = Recent::hash(state);
-            if self.filter.may_have(hash) && has(&mut cursors, state)? {
+            if has(&mut sources, hash, state)? {
                 continue;
             }
-            self.filter.add(hash);
             match fate(state) {
-                Fate::Expand => expand.push(state, value)?,
+                Fate::Expand => expand.push(state, hash, value)?,
                 Fate::Keep => match &mut keep {
-                    Some(keep) => keep.push(state, value)?,
-                    None => keep.insert(RunWriter::new(gathering.shelf, in_memory, BRIEF)?).push(state, value)?,
+                    Some(keep) => keep.push(state, hash, value)?,
+                    None => keep.insert(new_run()?).push(state, hash, value)?,
                 },
             }
         }
-        Ok([expand.finish()?, keep.map(RunWriter::finish).transpose()?.flatten()])
+        Ok([expand.finish()?, keep.map(NewRun::finish).transpose()?.flatten()])
     }
 
     /// The runs that should be merged next, if there are too many.
     pub fn crowd(&self) -> Option<Vec<Arc<Run>>> {
-        let rank = |run: &Run| (run.bytes() / LOWEST).max(1).ilog2() / RANK_BITS;
+        let rank = |run: &Run| (run.states() / LOWEST).max(1).ilog2() / RANK_BITS;
         let mut ranks: Vec<Vec<&Arc<Run>>> = Vec::new();
         for run in &self.runs {
             let rank = rank(run) as usize;
@@ -192,8 +237,16 @@ impl VisitedRuns {
     }
 
     /// Merges runs into one.
-    pub fn merge(runs: &[Arc<Run>], in_memory: u64, gathering: &Gathering<'_>) -> io::Result<Option<Run>> {
-        merged(runs, gathering.shelf, in_memory, THOROUGH, &|| gathering.is_over())
+    pub fn merge(runs: &[Arc<Run>], in_memory: u64, gathering: &Gathering<'_>) -> io::Result<Option<Filtered>> {
+        let stop = || gathering.is_over();
+        let mut merge = Merge::new(runs, None)?;
+        let mut one = NewRun::begin(gathering, in_memory, THOROUGH, runs.iter().map(|run| run.states()).sum())?;
+        let mut asked = Patient::new(&stop);
+        while merge.advance()? {
+            asked.go_on()?;
+            one.push(merge.state(), Recent::hash(merge.state()), merge.least())?;
+        }
+        one.finish()
     }
 
     /// The size up to which a merged run may stay in memory.
@@ -203,12 +256,15 @@ impl VisitedRuns {
     }
 
     /// Replaces several runs by one.
-    pub fn replace(&mut self, runs: &[Arc<Run>], by: Option<Run>, gathering: &Gathering<'_>) {
+    pub fn replace(&mut self, runs: &[Arc<Run>], by: Option<Filtered>, gathering: &Gathering<'_>) {
         self.runs.retain(|run| !runs.iter().any(|old| Arc::ptr_eq(old, run)));
         runs.iter().for_each(|run| gathering.retire(run));
         // The largest runs come first, because they are read last.
-        self.runs.extend(by.map(Arc::new));
-        self.runs.sort_by_key(|run| std::cmp::Reverse(run.bytes()));
+        if let Some(by) = by {
+            self.insert(by);
+        }
+        self.runs.sort_by_key(|run| std::cmp::Reverse(run.states()));
+        self.fit_filters(gathering);
     }
 
     /// Writes all runs to files.
@@ -226,9 +282,57 @@ impl VisitedRuns {
 /// The zstd level for the run of a level, which is merged soon.
 const BRIEF: i32 = 1;
 
-/// Whether one of the runs contains the state. Cursors are opened when they are needed.
-fn has(cursors: &mut [(&Arc<Run>, Option<Cursor>)], state: &[u8]) -> io::Result<bool> {
-    for (run, cursor) in cursors {
+/// A run with its filter, if there is memory for one.
+pub(crate) struct Filtered {
+    run: Run,
+    filter: Option<Filter>,
+}
+
+/// A run that is being written, and its filter.
+struct NewRun<'g> {
+    writer: RunWriter<'g>,
+    filter: Option<Filter>,
+}
+
+impl<'g> NewRun<'g> {
+    /// A run of at most so many states, which stays in memory up to so many bytes.
+    fn begin(gathering: &'g Gathering<'_>, in_memory: u64, effort: i32, states: u64) -> io::Result<NewRun<'g>> {
+        let writer = RunWriter::new(gathering.shelf, in_memory, effort)?;
+        Ok(NewRun { writer, filter: Filter::for_states(states, gathering.for_filter()) })
+    }
+
+    #[inline]
+    fn push(&mut self, state: &[u8], hash: u64, value: u64) -> io::Result<()> {
+        if let Some(filter) = &mut self.filter {
+            filter.add(hash);
+        }
+        self.writer.push(state, value)
+    }
+
+    fn finish(self) -> io::Result<Option<Filtered>> {
+        let NewRun { writer, mut filter } = self;
+        let Some(run) = writer.finish()? else { return Ok(None) };
+        if let Some(filter) = &mut filter {
+            filter.fit(run.states());
+        }
+        Ok(Some(Filtered { run, filter }))
+    }
+}
+
+/// A run in which states are looked up in ascending order. Its cursor is opened when it is needed.
+struct Source<'v> {
+    run: &'v Arc<Run>,
+    filter: Option<&'v Filter>,
+    cursor: Option<Cursor>,
+}
+
+/// Whether one of the runs contains the state.
+#[inline]
+fn has(sources: &mut [Source<'_>], hash: u64, state: &[u8]) -> io::Result<bool> {
+    for Source { run, filter, cursor } in sources {
+        if filter.is_some_and(|filter| !filter.may_have(hash)) {
+            continue;
+        }
         let cursor = match cursor {
             Some(cursor) => cursor,
             None => cursor.insert(Cursor::new(Arc::clone(run))?),

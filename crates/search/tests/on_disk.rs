@@ -4,7 +4,7 @@
 
 use contract::testing::{Graph, Random, grid};
 use contract::{Limits, Outcome, Safety, Statistics, StopReason, Successors, System, Trace, Verdict};
-use runs::{Folder, InMemory};
+use runs::{FileReader, FileWriter, Folder, InMemory};
 use search::{CheckpointError, Checkpoints, Task, breadth_first, on_disk, resume_on_disk, then_on_disk};
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -129,6 +129,101 @@ fn it_works_far_beyond_its_memory() {
         same(&system, &outcome, &expected);
         let disk = outcome.statistics.disk.unwrap();
         assert!(disk.bytes > 0 && disk.written > 0);
+    }
+}
+
+/// What a search takes follows from the number of states, and not from the memory that it may use.
+#[test]
+fn a_large_budget_is_not_used_up() {
+    let system = grid(40);
+    let expected = breadth_first(&system, &Plain::new(), &Task::default());
+    let folder = InMemory::default();
+    let outcome = on_disk(&system, &Task { disk: Some(&folder), limits: limits(1 << 42), ..Task::default() });
+    same(&system, &outcome, &expected);
+    let statistics = &outcome.statistics;
+    assert!(statistics.store_peak_bytes < 400 * statistics.states + (1 << 20), "{statistics:?}");
+}
+
+/// A disk that takes its time.
+struct Slow(InMemory);
+
+struct SlowFile<F>(F);
+
+fn wait() {
+    std::thread::sleep(std::time::Duration::from_micros(200));
+}
+
+impl Folder for Slow {
+    fn create(&self, number: u64) -> io::Result<Box<dyn FileWriter>> {
+        wait();
+        Ok(Box::new(SlowFile(self.0.create(number)?)))
+    }
+
+    fn open(&self, number: u64) -> io::Result<Box<dyn FileReader>> {
+        wait();
+        Ok(Box::new(SlowFile(self.0.open(number)?)))
+    }
+
+    fn remove(&self, number: u64) -> io::Result<()> {
+        self.0.remove(number)
+    }
+
+    fn sync(&self, number: u64) -> io::Result<()> {
+        wait();
+        self.0.sync(number)
+    }
+
+    fn files(&self) -> io::Result<Vec<u64>> {
+        self.0.files()
+    }
+
+    fn written(&self) -> u64 {
+        self.0.written()
+    }
+
+    fn occupied(&self) -> u64 {
+        self.0.occupied()
+    }
+}
+
+impl FileWriter for SlowFile<Box<dyn FileWriter>> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        wait();
+        self.0.append(bytes)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        wait();
+        self.0.finish()
+    }
+}
+
+impl FileReader for SlowFile<Box<dyn FileReader>> {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        wait();
+        self.0.read_at(offset, out)
+    }
+}
+
+/// On a slow disk merges are still under way when levels end; nothing depends on that, and a time
+/// limit is kept.
+#[test]
+fn a_slow_disk_changes_nothing() {
+    let system = grid(25);
+    let expected = breadth_first(&system, &Plain::new(), &Task::default());
+    for threads in [1, 3] {
+        let folder = Slow(InMemory::default());
+        let task = Task { disk: Some(&folder), threads, limits: limits(50_000), ..Task::default() };
+        same(&system, &on_disk(&system, &task), &expected);
+        let time = std::time::Duration::from_millis(30);
+        let task = Task { limits: Limits { time: Some(time), ..limits(50_000) }, ..task };
+        let begun = std::time::Instant::now();
+        assert_eq!(on_disk(&system, &task).verdict, Verdict::Unknown(StopReason::Time));
+        assert!(begun.elapsed() < time + std::time::Duration::from_secs(5));
     }
 }
 

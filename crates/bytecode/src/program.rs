@@ -257,11 +257,12 @@ pub struct Program {
     pub properties: Vec<PropertyEntry>,
 }
 
-/// How the label of an `ASSERT` begins that states more than an assertion of the program. A name of
+/// How the label of an `ASSERT`, `CHK` or `RANGE` begins that states more than an assertion of
+/// the program, or something else than an index or a number that does not fit. A name of
 /// [`VIOLATIONS`] and a number follow.
 pub const VIOLATION: &str = "violation_";
 
-/// What such an `ASSERT` can state: its name in labels, and how it is called.
+/// What such an instruction can state: its name in labels, and how it is called.
 pub const VIOLATIONS: &[(&str, &str)] = &[
     ("stack_overflow", "stack overflow"),
     ("uninitialised_read", "uninitialised read"),
@@ -270,6 +271,10 @@ pub const VIOLATIONS: &[(&str, &str)] = &[
     ("access_outside", "access outside memory"),
     ("interrupt_race", "interrupt race"),
     ("unsupported", "unsupported operation"),
+    ("call_depth", "more than 32 nested calls"),
+    ("channels", "more than 255 channels"),
+    ("queue", "more than 32 waiting processes"),
+    ("set_element", "no element of a set"),
 ];
 
 impl Program {
@@ -317,8 +322,7 @@ impl Program {
         (before.addr == last.addr && self.process_at(last.addr) == self.process_at(addr)).then_some(before)
     }
 
-    /// What an `ASSERT` states, if it is more than an assertion: the words for the label that
-    /// stands there, among [`VIOLATIONS`].
+    /// What is wrong if an instruction fails, if a label there says it: the words for the label, among [`VIOLATIONS`].
     pub fn violation_at(&self, addr: Addr) -> Option<&'static str> {
         let first = self.labels.partition_point(|label| label.addr < addr);
         let here = self.labels[first..].iter().take_while(|label| label.addr == addr);

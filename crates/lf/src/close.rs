@@ -6,14 +6,12 @@
 //! universal environment of Gerber's thesis, section 3.4. It is generated as LF text, so that a
 //! user can refine it.
 //!
-//! Values need not be tried if they affect nothing but conditions. This module finds the variables
-//! that hold only values from the environment and values computed from these. A condition over such
-//! variables alone can be true or false (Colby, Godefroid and Jagadeesan, "Automatically closing
-//! open reactive programs", 1998), and the code generator then follows both branches.
+//! With [`Values::Any`] it sends one value, which stands for all; `crate::outside` finds what depends
+//! on it.
 
 use crate::ast::{Declaration, Module};
 use crate::codegen::each_statement;
-use crate::tree::{Action, Argument, Direction, Expression, Kind, Program, Statement, Target, Type};
+use crate::tree::{Action, Direction, Program, Statement, Type};
 use source::Diagnostic;
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -23,7 +21,7 @@ use std::fmt::Write as _;
 pub enum Values {
     /// This many values of each type, from the first on.
     Some(u8),
-    /// One value; conditions that depend only on the environment can be true and false.
+    /// One value, which stands for all: what depends on it can have any result.
     Any,
 }
 
@@ -227,153 +225,4 @@ fn each_communication(statements: &[Statement], visit: &mut dyn FnMut(&crate::tr
         Action::Select(clauses) => clauses.iter().for_each(|clause| visit(&clause.communication)),
         _ => {}
     });
-}
-
-/// Variables that hold only values from the environment and values computed from these.
-#[derive(Default)]
-pub(crate) struct FromOutside {
-    variables: HashSet<usize>,
-}
-
-/// A value that is written to a variable.
-enum Written<'a> {
-    Outside,
-    Value(&'a Expression),
-    /// A value that is not tracked.
-    Unknown,
-}
-
-impl FromOutside {
-    pub fn of(program: &Program) -> FromOutside {
-        let is_environment = |number: usize| program.processes[number].name.starts_with(PREFIX);
-        let mut inside = HashSet::new();
-        for (_, process) in program.processes.iter().enumerate().filter(|(number, _)| !is_environment(*number)) {
-            each_communication(&process.body, &mut |communication| {
-                if let Direction::Send(_) = communication.what {
-                    inside.insert(communication.message);
-                }
-            });
-        }
-        let mut writes: Vec<(usize, Written<'_>)> = Vec::new();
-        for (_, process) in program.processes.iter().enumerate().filter(|(number, _)| !is_environment(*number)) {
-            collect(program, &process.body, &inside, &mut writes);
-        }
-        let loads_in = |expression: &Expression, set: &HashSet<usize>, all: bool| {
-            let mut loads = Vec::new();
-            let plain = loaded(expression, &mut loads);
-            if all { plain && loads.iter().all(|load| set.contains(load)) } else { loads.iter().any(|load| set.contains(load)) }
-        };
-        // First, the variables to which a value from the environment is written;
-        let mut touched: HashSet<usize> = HashSet::new();
-        loop {
-            let more = writes.iter().filter(|(variable, written)| {
-                !touched.contains(variable)
-                    && match written {
-                        Written::Outside => true,
-                        Written::Value(value) => loads_in(value, &touched, false),
-                        Written::Unknown => false,
-                    }
-            });
-            let more: Vec<usize> = more.map(|(variable, _)| *variable).collect();
-            if more.is_empty() {
-                break;
-            }
-            touched.extend(more);
-        }
-        // then, those to which nothing else is written.
-        let mut good = touched;
-        loop {
-            let bad: Vec<usize> = writes
-                .iter()
-                .filter(|(variable, _)| good.contains(variable))
-                .filter(|(_, written)| match written {
-                    Written::Outside => false,
-                    Written::Value(value) => !loads_in(value, &good, true),
-                    Written::Unknown => true,
-                })
-                .map(|(variable, _)| *variable)
-                .collect();
-            if bad.is_empty() {
-                break;
-            }
-            good.retain(|variable| !bad.contains(variable));
-        }
-        FromOutside { variables: good }
-    }
-
-    /// Whether a condition depends on the environment alone.
-    pub fn decides(&self, condition: &Expression) -> bool {
-        let mut loads = Vec::new();
-        loaded(condition, &mut loads) && !loads.is_empty() && loads.iter().all(|load| self.variables.contains(load))
-    }
-}
-
-fn collect<'a>(program: &Program, statements: &'a [Statement], inside: &HashSet<(usize, usize)>, writes: &mut Vec<(usize, Written<'a>)>) {
-    for statement in statements {
-        let receive = |communication: &'a crate::tree::Communication, writes: &mut Vec<(usize, Written<'a>)>| {
-            if let Direction::Receive(targets) = &communication.what {
-                for target in targets {
-                    if let Target::Store(place) = target {
-                        let outside = place.steps.is_empty() && place.ty.is_scalar() && !inside.contains(&communication.message);
-                        writes.push((place.variable, if outside { Written::Outside } else { Written::Unknown }));
-                    }
-                }
-            }
-        };
-        match &statement.kind {
-            Action::Assign(place, value) => {
-                let plain = place.steps.is_empty() && place.ty.is_scalar();
-                writes.push((place.variable, if plain { Written::Value(value) } else { Written::Unknown }));
-            }
-            Action::New(place) => writes.push((place.variable, Written::Unknown)),
-            Action::Communicate(communication) => receive(communication, writes),
-            Action::Select(clauses) => {
-                for clause in clauses {
-                    receive(&clause.communication, writes);
-                    collect(program, &clause.body, inside, writes);
-                }
-            }
-            Action::Call(process, arguments) | Action::Create(process, arguments) => {
-                for (parameter, argument) in program.processes[*process].parameters.iter().zip(arguments) {
-                    match argument {
-                        Argument::Value(value) => writes.push((*parameter, Written::Value(value))),
-                        Argument::Reference(place) => {
-                            writes.push((place.variable, Written::Unknown));
-                            writes.push((*parameter, Written::Unknown));
-                        }
-                    }
-                }
-            }
-            Action::If(branches, last) => {
-                branches.iter().for_each(|(_, body)| collect(program, body, inside, writes));
-                collect(program, last, inside, writes);
-            }
-            Action::While(_, body) | Action::Repeat(body, _) => collect(program, body, inside, writes),
-            Action::Choice(blocks) => blocks.iter().for_each(|block| collect(program, block, inside, writes)),
-            _ => {}
-        }
-    }
-}
-
-/// Collects the variables that an expression reads; false if it reads parts of variables.
-fn loaded(expression: &Expression, out: &mut Vec<usize>) -> bool {
-    match &expression.kind {
-        Kind::Constant(_) => true,
-        Kind::Load(place) => {
-            out.push(place.variable);
-            place.steps.is_empty() && place.ty.is_scalar()
-        }
-        Kind::Not(operand) | Kind::Complement(operand) | Kind::Negate(operand) | Kind::Absolute(operand) | Kind::Cast(operand) => {
-            loaded(operand, out)
-        }
-        Kind::Binary(_, left, right) => {
-            let left = loaded(left, out);
-            loaded(right, out) && left
-        }
-        Kind::Set(elements) => elements.iter().fold(true, |plain, (first, last)| {
-            let first = loaded(first, out);
-            let last = last.as_ref().is_none_or(|last| loaded(last, out));
-            plain && first && last
-        }),
-    }
 }

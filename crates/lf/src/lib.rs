@@ -24,6 +24,7 @@ mod lexer;
 mod library;
 mod limits;
 mod modules;
+mod outside;
 mod parser;
 mod property;
 mod resolve;

@@ -20,8 +20,9 @@ pub const MAX_COPIED: u32 = 256;
 pub const MAX_VALUES: usize = 24;
 /// Instructions of the whole program, with calls expanded.
 pub const MAX_INSTRUCTIONS: usize = 400_000;
-/// Nested calls of recursive processes in one process.
-pub const CALL_DEPTH: u32 = 32;
+/// One more than the nested calls of a recursive process in one process: its variables are indexed
+/// by the number of the call, from 1.
+pub const CALL_DEPTH: u32 = 33;
 /// Calls of processes with different variables by reference, each with its own code.
 pub const MAX_FRAMES: usize = 2000;
 /// Kinds of processes, where calls with different variables count separately: the machine numbers

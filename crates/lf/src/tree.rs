@@ -287,6 +287,48 @@ pub struct Clause {
     pub body: Vec<Statement>,
 }
 
+/// How `FOR` counts.
+#[derive(Clone, Debug)]
+pub struct Count {
+    /// The variable.
+    pub counter: Place,
+    /// The last value: a constant, or a variable that does not change.
+    pub limit: Expression,
+    /// The number that is added after each turn.
+    pub by: i32,
+    /// The position of the loop.
+    pub span: Span,
+}
+
+impl Count {
+    /// Whether the variable has not passed the limit.
+    pub fn condition(&self) -> Expression {
+        let compare = if self.by > 0 { Binary::LessOrEqual } else { Binary::GreaterOrEqual };
+        self.compare(compare, self.value(), self.limit.clone())
+    }
+
+    /// The value of the variable.
+    pub fn value(&self) -> Expression {
+        Expression { kind: Kind::Load(self.counter.clone()), ty: self.counter.ty.clone(), span: self.counter.span }
+    }
+
+    /// The next value of the variable.
+    pub fn next(&self) -> Expression {
+        let ty = if self.counter.ty == UNSIGNED { UNSIGNED } else { INTEGER };
+        let (op, by) = match self.by {
+            by if ty == UNSIGNED && by < 0 => (Binary::Subtract, by.wrapping_neg()),
+            by => (Binary::Add, by),
+        };
+        let step = Expression { kind: Kind::Constant(by), ty: ty.clone(), span: self.span };
+        Expression { kind: Kind::Binary(op, Box::new(self.value()), Box::new(step)), ty, span: self.span }
+    }
+
+    /// A comparison.
+    pub fn compare(&self, how: Binary, left: Expression, right: Expression) -> Expression {
+        Expression { kind: Kind::Binary(how, Box::new(left), Box::new(right)), ty: Type::Boolean, span: self.span }
+    }
+}
+
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
@@ -304,6 +346,8 @@ pub enum Action {
     If(Vec<(Expression, Vec<Statement>)>, Vec<Statement>),
     While(Expression, Vec<Statement>),
     Repeat(Vec<Statement>, Expression),
+    /// A loop that counts, from the value that the variable has.
+    For(Count, Vec<Statement>),
     Communicate(Communication),
     Select(Vec<Clause>),
     Choice(Vec<Vec<Statement>>),

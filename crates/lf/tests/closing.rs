@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{compile, explore};
+use common::{compile, explore, explore_within};
 use lf::{Options, Values};
+use testkit::lf::Program;
 
 /// A door that opens for the right number and closes on request. No process uses it.
 const DOOR: &str = "MODULE Door;
@@ -67,9 +68,135 @@ fn values_are_tried_or_decide_nothing() {
     // A condition that depends on the environment alone can be true and false, without trying
     // values.
     assert!(reaches(DOOR, Some(Values::Any)));
-    // A condition over a variable that also depends on one of the program's own is computed.
-    let own = DOOR.replace("IF n = 3", "IF n + m = 3").replace("VAR n : INT8;", "VAR n, m : INT8;");
-    assert!(!reaches(&own, Some(Values::Any)));
+    // So can one that also depends on a variable of the program's own,
+    let own = DOOR.replace("VAR n : INT8;", "VAR n, m : INT8;");
+    assert!(reaches(&own.replace("IF n = 3", "IF n + m = 3"), Some(Values::Any)));
+    // but a part of it that does not depend on the environment is computed.
+    assert!(!reaches(&own.replace("IF n = 3", "IF (n = 3) & (m = 1)"), Some(Values::Any)));
+    assert!(!reaches(&own.replace("IF n = 3", "IF (m = 1) & (n = 3)"), Some(Values::Any)));
+    assert!(!reaches(&own.replace("IF n = 3", "IF ~((n = 3) OR (m = 0))"), Some(Values::Any)));
+    assert!(reaches(&own.replace("IF n = 3", "IF (n = 3) OR (m = 1)"), Some(Values::Any)));
+}
+
+/// A process that receives numbers, Booleans, sets and characters from the environment.
+fn server(body: &str) -> String {
+    format!(
+        "MODULE Server;
+TYPE T = [cmd(INTEGER), small(UINT8), flag(BOOLEAN), set(SET), char(CHAR)]; I = [put(INTEGER)]; R = RECORD f, g : INTEGER END;
+PORT p : T; q : I;
+VAR n, g : INTEGER; a : ARRAY 4 OF INTEGER;
+PROCESS Sub(v : INTEGER; VAR o : INTEGER); BEGIN IF v > 3 THEN o := 1 ELSE o := 0 END END Sub;
+PROCESS Made(k : INTEGER); BEGIN IF k = 5 THEN ASSERT FALSE END END Made;
+PROCESS Passed(k : INTEGER); VAR z : INTEGER; BEGIN q?put(z); IF z = 5 THEN ASSERT FALSE END END Passed;
+PROCESS S; VAR x, y, z, i : INTEGER; u : UINT8; w : INT8; b : BOOLEAN; st : SET; ch : CHAR; r, r2 : R; t, t2 : ARRAY 3 OF INTEGER;
+BEGIN WHILE TRUE DO {body} END END S;
+BEGIN NEW(p); NEW(q); CREATE S END Server."
+    )
+}
+
+/// The faults of a closed program, with a deadlock as one of them; or why it is refused.
+fn wrong(text: &str, close: Values) -> Result<Vec<String>, String> {
+    let program = compile(text, &[], Options { close: Some(close), ..Options::default() })?;
+    let graph = explore_within(&program, 20_000).unwrap_or_else(|| panic!("too many states, {close:?}: {text}"));
+    let deadlock = (graph.deadlocks > 0).then(|| "deadlock".to_owned());
+    Ok(graph.faults.into_iter().chain(deadlock).collect())
+}
+
+/// Whatever is decided by a value of the environment is found with any values: each of these
+/// violations needs a value that the environment does not send there.
+#[test]
+fn any_values_reach_what_some_values_reach() {
+    for (body, fault) in [
+        ("p?cmd(x); ASSERT x # 5", "Assertion"),
+        ("p?cmd(x); IF x = 5 THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); IF (x > 2) & (g = 0) THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); IF (x = 1) OR (g = 3) THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); IF (g = 3) OR (x = 1) THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); IF x > 5 THEN g := 0 ELSIF ~(x < 3) THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); a[x] := 1", "IndexOutOfRange"),
+        ("p?cmd(x); a[g] := x; ASSERT a[1] = 0; IF a[0] = 3 THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); y := a[x]", "IndexOutOfRange"),
+        ("p?small(u); a[u MOD 4] := 1; IF a[2] = 1 THEN ASSERT FALSE END; a[2] := 0", "Assertion"),
+        ("p?cmd(x); y := 10 DIV (x - 4)", "DivisionByZero"),
+        ("p?cmd(x); y := 10 MOD (x - 4)", "DivisionByZero"),
+        ("p?cmd(x); u := UINT8(x * 100)", "Other(\"overflow\")"),
+        ("p?cmd(x); FOR i := 0 TO x DO INC(n) END; ASSERT n < 4; n := 0", "Assertion"),
+        ("p?cmd(x); FOR i := x TO 5 DO INC(n) END; ASSERT n < 4; n := 0", "Assertion"),
+        ("p?cmd(x); FOR i := 0 TO x DO RESCHEDULE; ASSERT i < 4 END", "Assertion"),
+        ("p?cmd(x); FOR u := 250 TO x + 255 DO RESCHEDULE END; u := 0", "Other(\"overflow\")"),
+        ("p?cmd(x); WHILE x > 0 DO DEC(x); INC(n) END; ASSERT n < 4; n := 0", "Assertion"),
+        ("p?cmd(x); REPEAT INC(n) UNTIL n >= x; ASSERT n < 4; n := 0", "Assertion"),
+        ("p?cmd(x); WHILE x > 0 DO RESCHEDULE; DEC(x); INC(w) END; ASSERT w < 4; w := 0", "Assertion"),
+        ("p?cmd(5); ASSERT FALSE", "Assertion"),
+        ("p?cmd(5); g := 1", "deadlock"),
+        ("SELECT WHEN p?cmd(x) & x > 0 THEN ASSERT FALSE END", "Assertion"),
+        ("SELECT WHEN p?cmd(x) & x > 0 THEN g := 1 - g END", "deadlock"),
+        ("SELECT WHEN p?cmd(x) & x > 0 THEN IF x = 5 THEN ASSERT FALSE END WHEN p?flag(b) THEN g := 1 - g END", "Assertion"),
+        ("p?cmd(x); SELECT WHEN p?cmd(y) & y = x + 3 THEN ASSERT FALSE END", ""),
+        ("p?flag(b); SELECT WHEN p?cmd(y) & (b & (y = 3)) THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); y := x; n := y + 1; IF n = 5 THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); Sub(x, y); IF y = 1 THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); Sub(x, t[1]); IF t[1] = 1 THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); IF x > 2 THEN y := 1 ELSE y := 0 END; ASSERT y = 0", "Assertion"),
+        ("p?cmd(x); b := x = 5; IF b THEN ASSERT FALSE END", "Assertion"),
+        ("IF g = 0 THEN g := 1; p?cmd(x); CREATE Made(x) ELSE RESCHEDULE END", "Assertion"),
+        ("IF g = 0 THEN g := 1; p?cmd(x); CREATE Passed(1); q!put(x) ELSE RESCHEDULE END", "Assertion"),
+        ("p?cmd(x); r.f := x; r2 := r; IF r2.f = 5 THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); t[1] := x; t2 := t; IF t2[1] = 5 THEN ASSERT FALSE END", "Assertion"),
+        ("p?cmd(x); INCL(st, x + 30); st := {}", "Other(\"no element of a set\")"),
+        ("p?small(u); INCL(st, u MOD 8); IF 5 IN st THEN ASSERT FALSE END; st := {}", "Assertion"),
+        ("p?set(st); ASSERT st # {0}", "Assertion"),
+        ("p?char(ch); ASSERT ch < 4X", "Assertion"),
+        ("p?flag(b); ASSERT ~b", "Assertion"),
+    ] {
+        let text = server(body);
+        // The last of the values must be enough to show it without the abstraction.
+        let some = wrong(&text, Values::Some(6)).unwrap_or_else(|why| panic!("{body}: {why}"));
+        assert!(fault.is_empty() || some.iter().any(|found| found == fault), "{body}: {some:?}");
+        match wrong(&text, Values::Any) {
+            Ok(any) => assert!(some.iter().all(|found| any.contains(found)), "{body}: {some:?}, and with any values {any:?}"),
+            Err(why) => assert!(fault.is_empty() && why.contains("--close=N"), "{body}: {why}"),
+        }
+    }
+}
+
+/// What does not depend on the environment keeps its value, and no value is tried.
+#[test]
+fn any_values_change_nothing_else() {
+    for body in [
+        "p?small(u); IF u > 3 THEN g := 1 ELSE g := 2 END; ASSERT g > 0",
+        "p?small(u); y := u + 1; z := (u + 1) * 1000; ASSERT g = 0",
+        "p?small(u); r.f := u; ASSERT r.g = 0; ASSERT r2.f = 0",
+        "p?small(u); FOR i := 0 TO 3 DO IF a[i] = u THEN z := i END END; ASSERT i = 4",
+        "p?small(u); FOR i := 0 TO u DO INC(n, 0) END; g := 1 - g; ASSERT g < 2",
+        "p?small(u); SELECT WHEN p?flag(b) & (u > 3) & (g = 1) THEN ASSERT FALSE WHEN p?char(ch) THEN ASSERT g = 0 END",
+        "p?small(u); i := 0; WHILE i < 30 DO IF u = i THEN z := 1 END; INC(i) END; ASSERT i = 30",
+        "p?small(u); z := u MOD 5; a[u MOD 4] := 1; y := 7 DIV (u + 1)",
+    ] {
+        let graph = explore(&compile(&server(body), &[], Options { close: Some(Values::Any), ..Options::default() }).expect(body));
+        assert_eq!((graph.faults.len(), graph.deadlocks), (0, 0), "{body}: {graph:?}");
+        assert!(graph.states < 300, "{body}: {graph:?}");
+    }
+}
+
+/// What cannot be left open is refused, at its position and with the option that helps.
+#[test]
+fn decisions_that_are_refused() {
+    for (body, part) in [
+        ("p?cmd(x); WHILE x # 0 DO x := x * 3 END", "whether this loop ends"),
+        ("p?cmd(x); WHILE g = 0 DO IF x = 1 THEN g := 1 END END; g := 0", "whether this loop ends"),
+        ("p?cmd(x); FOR i := 0 TO 5 DO IF x = 1 THEN i := 0 END END", "whether this loop ends"),
+        ("SELECT WHEN p?cmd(x) & (10 DIV x > 2) THEN g := 0 END", "this guard"),
+    ] {
+        let why = wrong(&server(body), Values::Any).expect_err(body);
+        assert!(why.contains(part) && why.contains("--close=N") && why.contains("closed:"), "{body}: {why}");
+    }
+    let ports = "MODULE M; TYPE T = [cmd(INTEGER)]; C = [s]; PORT p : T; c : ARRAY 2 OF C; VAR x, i : INTEGER; BEGIN NEW(p); NEW(c[0]); NEW(c[1]); p?cmd(x); c[x]!s END M.";
+    assert!(wrong(ports, Values::Any).is_err_and(|why| why.contains("which port")));
+    // Formulas and properties see no values that are not known.
+    let property = "MODULE M; TYPE T = [cmd(INTEGER)]; PORT p : T; VAR x, y : INTEGER; PROPERTY Q; BEGIN WHILE TRUE DO ASSERT x # 5; RESCHEDULE END END Q; BEGIN NEW(p); p?cmd(x) END M.";
+    assert!(wrong(property, Values::Any).is_err_and(|why| why.contains("--close=N")));
+    assert!(wrong(&property.replace("ASSERT x", "ASSERT y"), Values::Any).is_ok());
 }
 
 #[test]
@@ -86,4 +213,35 @@ fn what_cannot_be_chosen_is_refused() {
     let text = "MODULE A; TYPE C = [m(ARRAY 2 OF INT8)]; PORT p : C; VAR a : ARRAY 2 OF INT8;\nBEGIN NEW(p); p?m(a) END A.\n";
     let why = compile(text, &[], Options { close: Some(Values::Any), ..Options::default() }).expect_err("it is refused");
     assert!(why.contains("cannot choose"), "{why}");
+}
+
+/// What goes wrong in random open programs with some values also does so with any values, unless
+/// the program is refused.
+#[test]
+fn random_open_programs() {
+    let (mut compared, mut wrong, mut refused) = (0, 0, 0);
+    for seed in 0_u64.. {
+        let text = Program::random_open(seed).text();
+        let closed = |close| compile(&text, &[], Options { close: Some(close), ..Options::default() });
+        let some = closed(Values::Some(3)).unwrap_or_else(|why| panic!("program {seed}:\n{text}\n{why}"));
+        let Some(some) = explore_within(&some, 1000) else { continue };
+        let any = match closed(Values::Any) {
+            Ok(any) => any,
+            Err(why) => {
+                assert!(why.contains("--close=N"), "program {seed}:\n{text}\n{why}");
+                refused += 1;
+                continue;
+            }
+        };
+        let Some(any) = explore_within(&any, 5000) else { continue };
+        assert!(some.faults.iter().all(|fault| any.faults.contains(fault)), "program {seed}:\n{text}\n{some:?}\n{any:?}");
+        assert!(some.deadlocks == 0 || any.deadlocks > 0, "program {seed}:\n{text}\n{some:?}\n{any:?}");
+        wrong += some.faults.len() + usize::from(some.deadlocks > 0);
+        compared += 1;
+        if compared == 400 {
+            break;
+        }
+        assert!(seed < 20_000, "most programs are too large");
+    }
+    assert!(wrong > 100 && refused < compared, "{wrong} wrong, {refused} refused");
 }

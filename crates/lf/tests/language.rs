@@ -34,6 +34,54 @@ fn arithmetic() {
     faults("VAR a : INT8;", "a := 127; INC(a)", &[overflow]);
     faults("VAR a : INTEGER; b : UINT8;", "a := -1; b := UINT8(a)", &[overflow]);
     faults("VAR a : INTEGER;", "a := -7FFFFFFFH; a := a - 1; a := -a", &[overflow]);
+    let least = "a := -7FFFFFFFH; a := a - 1;";
+    for wrong in ["b := -1; a := a DIV b", "a := a DIV (-1)", "a := ABS(a)", "DEC(a)", "b := -1; a := a * b", "b := 1; DEC(a, b)"] {
+        faults("VAR a, b : INTEGER;", &format!("{least} {wrong}"), &[overflow]);
+    }
+    holds("VAR a, b : INTEGER;", &format!("{least} b := -1; ASSERT a MOD b = 0; ASSERT a DIV 1 = a; b := a DIV 2; ASSERT b = -40000000H"));
+    faults("VAR a : INT8;", "a := -128; a := a DIV (-1)", &[overflow]);
+    faults("VAR a : INT8;", "a := -128; a := INT8(-a)", &[overflow]);
+    faults("VAR a : INT16;", "a := INT16(-8000H); a := ABS(a)", &[overflow]);
+    faults("VAR a : INT16; b : INTEGER;", "b := 70000; INC(a, b)", &[overflow]);
+    faults("VAR a : UINT8;", "DEC(a)", &[overflow]);
+    faults("VAR a : UINT31; b : INTEGER;", "b := -1; a := UINT31(b)", &[overflow]);
+    faults("VAR a : UINT31;", "a := 7FFFFFFFH; INC(a)", &[overflow]);
+}
+
+/// A loop may count to the greatest and to the least number of its variable's type.
+#[test]
+fn loops_that_count_to_the_end_of_a_type() {
+    for (ty, from, to, by) in [
+        ("UINT8", "250", "255", "1"),
+        ("UINT8", "5", "0", "-1"),
+        ("UINT8", "5", "0", "-2"),
+        ("INT8", "120", "127", "3"),
+        ("INT8", "-120", "-128", "-1"),
+        ("UINT16", "65530", "65535", "2"),
+        ("INTEGER", "2147483640", "2147483647", "1"),
+        ("INTEGER", "-2147483640", "-2147483647", "-3"),
+        ("INTEGER", "-2147483647", "2147483647", "2000000000"),
+        ("UINT32", "4294967290", "4294967295", "2"),
+        ("UINT32", "5", "0", "-1"),
+        ("UINT32", "4294967295", "4294967290", "-2"),
+        ("UINT31", "5", "0", "-1"),
+        ("UINT31", "2147483640", "2147483647", "1"),
+    ] {
+        let (first, last, step): (i64, i64, i64) = (from.parse().expect(from), to.parse().expect(to), by.parse().expect(by));
+        let turns = (last - first) / step + 1;
+        let v = format!("VAR i : {ty}; n : INTEGER; m : {};", if ty == "UINT32" { "UINT32" } else { "INTEGER" });
+        for (limit, body) in [(to, ""), ("m", ""), (to, "; RESCHEDULE"), ("m", "; RESCHEDULE")] {
+            holds(&v, &format!("m := {to}; FOR i := {from} TO {limit} BY {by} DO INC(n){body} END; ASSERT n = {turns}"));
+        }
+    }
+    let overflow = "Other(\"overflow\")";
+    faults("VAR i : UINT8;", "FOR i := 250 TO 256 DO END", &[overflow]);
+    faults("VAR i : UINT8; m : INTEGER;", "m := 256; FOR i := 250 TO m DO RESCHEDULE END", &[overflow]);
+    // After the last turn the variable has passed the limit, if that fits its type.
+    holds(
+        "VAR i : UINT8;",
+        "FOR i := 1 TO 3 DO END; ASSERT i = 4; FOR i := 254 TO 255 DO END; ASSERT i = 255; FOR i := 3 TO 2 DO END; ASSERT i = 3",
+    );
 }
 
 #[test]
@@ -42,6 +90,10 @@ fn sets_characters_and_booleans() {
         "VAR s, t : SET; i : INTEGER;",
         "i := 3; s := {1, i..5}; t := {5, 6}; ASSERT s = {1, 3, 4, 5}; ASSERT s * t = {5}; ASSERT s - t = {1, 3, 4}; ASSERT s / t = {1, 3, 4, 6}; ASSERT ~(2 IN s); INCL(s, i - 1); ASSERT 2 IN s; EXCL(s, 1); ASSERT s + {} = {2..5}; ASSERT 0 IN -s",
     );
+    let element = "Other(\"no element of a set\")";
+    for wrong in ["i := 32; INCL(s, i)", "i := -1; EXCL(s, i)", "i := 32; s := {i}", "i := 32; s := {1..i}", "i := 99; ASSERT ~(i IN s)"] {
+        faults("VAR s : SET; i : INTEGER;", wrong, &[element]);
+    }
     holds("VAR c : CHAR;", "c := 'a'; ASSERT ORD(c) = 61H; c := CHR(ORD(c) + 1); ASSERT c = 'b'; ASSERT c > 0AX");
     // The right side is not evaluated if the left side decides.
     holds("VAR a : ARRAY 2 OF INTEGER; i : INTEGER;", "i := 5; ASSERT ~((i < 2) & (a[i] = 0)); ASSERT (i > 2) OR (a[i] = 0)");
@@ -98,7 +150,11 @@ fn recursion() {
         VAR t : INTEGER;
         BEGIN IF m = 0 THEN r := n + 1 ELSIF n = 0 THEN A(m - 1, 1, r) ELSE A(m, n - 1, t); A(m - 1, t, r) END END A;";
     holds(ackermann, "A(2, 2, r); ASSERT r = 7");
-    faults("PROCESS P(n : INTEGER); BEGIN P(n + 1) END P;", "P(0)", &["IndexOutOfRange"]);
+    // At most 32 calls are within each other.
+    let deep = "VAR d : INTEGER; PROCESS P(n : INTEGER); BEGIN IF n > 1 THEN INC(d); P(n - 1) END END P;";
+    holds(deep, "P(32); ASSERT d = 31");
+    faults(deep, "P(33)", &["Other(\"more than 32 nested calls\")"]);
+    faults("PROCESS P(n : INTEGER); BEGIN P(n + 1) END P;", "P(0)", &["Other(\"more than 32 nested calls\")"]);
     let even = "VAR b : BOOLEAN;
         PROCESS Even(n : INTEGER; VAR r : BOOLEAN); BEGIN IF n = 0 THEN r := TRUE ELSE Odd(n - 1, r) END END Even;
         PROCESS Odd(n : INTEGER; VAR r : BOOLEAN); BEGIN IF n = 0 THEN r := FALSE ELSE Even(n - 1, r) END END Odd;";
@@ -120,7 +176,7 @@ fn recursion_across_actions() {
 fn a_created_process_calls_itself() {
     let text = "VAR n : INTEGER; PROCESS P(k : INTEGER); BEGIN IF k > 0 THEN INC(n); P(k - 1) ELSE ASSERT n = 4 END END P;";
     holds(text, "CREATE P(4)");
-    faults("PROCESS P; BEGIN P END P;", "CREATE P", &["IndexOutOfRange"]);
+    faults("PROCESS P; BEGIN P END P;", "CREATE P", &["Other(\"more than 32 nested calls\")"]);
 }
 
 /// However a reference to a channel gets from one port to another, both mean the same channel.
@@ -200,6 +256,9 @@ fn messages() {
         "NEW(c); CREATE S; CREATE R",
     );
     faults("TYPE C = [s]; PORT c : C;", "c!s", &["InvalidChannel"]);
+    let many = "TYPE C = [s]; PORT c : C; VAR i : INTEGER;";
+    holds(many, "FOR i := 1 TO 255 DO NEW(c) END");
+    faults(many, "FOR i := 1 TO 256 DO NEW(c) END", &["Other(\"more than 255 channels\")"]);
     // Messages of one channel do not mix, nor do channels of one type.
     let graph = graph_of(
         "MODULE M; TYPE C = [s, t]; PORT c, d : C; PROCESS P; BEGIN c!s END P; PROCESS Q; BEGIN c?t END Q; PROCESS R; BEGIN d?s END R; BEGIN NEW(c); NEW(d); CREATE P; CREATE Q; CREATE R END M.",

@@ -221,7 +221,8 @@ pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
         other => Told::Other(other.word()),
     };
     let program = program.program();
-    let named = program.violation_at(fault.addr).filter(|_| fault.kind == FaultKind::Assertion);
+    let may_have_name = matches!(fault.kind, FaultKind::Assertion | FaultKind::Index | FaultKind::Overflow);
+    let named = program.violation_at(fault.addr).filter(|_| may_have_name);
     let kind = named.map_or(kind, Told::Other);
     let span = program.span_at(fault.addr);
     let position =

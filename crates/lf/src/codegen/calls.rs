@@ -11,6 +11,7 @@ use crate::limits::{CALL_DEPTH, MAX_DEPTH, MAX_FRAMES};
 use crate::tree::{self, Action, Argument};
 use bytecode::{LocalId, Mode, Op, ProcessId, Type};
 use source::Span;
+use std::collections::HashSet;
 
 /// The code of a recursive process inside one kind.
 pub(super) struct Routine {
@@ -21,7 +22,7 @@ pub(super) struct Routine {
 }
 
 /// Which processes call themselves, directly or through others.
-pub(super) fn recursive(program: &tree::Program) -> Vec<bool> {
+pub(crate) fn recursive(program: &tree::Program) -> Vec<bool> {
     let calls: Vec<Vec<usize>> = program
         .processes
         .iter()
@@ -164,6 +165,7 @@ impl Generator<'_> {
             self.emit(Op::Ldl { var: depth });
             self.constant(1);
             self.emit(Op::Add {});
+            self.name_failure("call_depth");
             self.emit(Op::Chk { length: CALL_DEPTH });
             self.emit(Op::Stl { var: depth });
         }
@@ -367,7 +369,15 @@ impl Generator<'_> {
             }
             false
         };
-        let has_inner = (0..self.program.processes.len()).any(is_inside);
+        let mut created = HashSet::new();
+        for process in &self.program.processes {
+            super::each_statement(&process.body, &mut |statement| {
+                if let Action::Create(process, _) = statement.kind {
+                    created.insert(process);
+                }
+            });
+        }
+        let has_inner = created.into_iter().any(is_inside);
         let mut passes = false;
         super::each_statement(&self.program.processes[process].body, &mut |statement| {
             if let Action::Create(_, arguments) = &statement.kind {

@@ -120,6 +120,7 @@ impl Generator<'_> {
     /// Makes sure that a value does not change while the process waits.
     fn hold(&mut self, value: &Expression, ty: &Type, name: &str, frame: usize) -> Held {
         let stays = match &value.kind {
+            _ if self.outside.depends(value) => true,
             Kind::Constant(_) => true,
             Kind::Load(place) => self.stays(place, frame),
             _ => false,
@@ -153,6 +154,7 @@ impl Generator<'_> {
             let inner = Some(number) != owner;
             super::each_statement(&process.body, &mut |statement| match &statement.kind {
                 tree::Action::Assign(place, _) | tree::Action::New(place) => shared |= inner && place.variable == variable,
+                tree::Action::For(count, _) => shared |= inner && count.counter.variable == variable,
                 tree::Action::Communicate(communication) => shared |= inner && stores(&communication.what, variable),
                 tree::Action::Select(clauses) => {
                     shared |= inner && clauses.iter().any(|clause| stores(&clause.communication.what, variable));
@@ -375,8 +377,10 @@ impl Generator<'_> {
         self.push_held(port, frame);
         let mut mask = 1;
         let mut field = 1;
-        for (target, ty) in targets.iter().zip(&types) {
-            if let Target::Match(value) = target {
+        for (position, (target, ty)) in targets.iter().zip(&types).enumerate() {
+            if let Target::Match(value) = target
+                && !self.outside.is_sent(communication.message, position)
+            {
                 self.value(value, frame);
                 mask |= 1 << field;
             }
@@ -394,6 +398,10 @@ impl Generator<'_> {
                 field += 1;
                 continue;
             };
+            if place.ty.is_scalar() && self.outside.holds(place) {
+                field += 1;
+                continue;
+            }
             let spot = self.spot(place, frame);
             let leaves = self.leaves(&spot);
             for (cell, of, _) in leaves {
@@ -417,7 +425,9 @@ impl Generator<'_> {
                 Direction::Receive(_) => Vec::new(),
             });
         }
-        let everything: Vec<Held> = ports.iter().cloned().chain(values.iter().flatten().cloned()).collect();
+        let open = self.choose_clauses(clauses);
+        let chosen = open.iter().flatten().map(|local| Held::Local(*local));
+        let everything: Vec<Held> = ports.iter().cloned().chain(values.iter().flatten().cloned()).chain(chosen).collect();
         self.step(Mode::Normal);
         let end = self.mark();
         for (number, clause) in clauses.iter().enumerate() {
@@ -430,13 +440,13 @@ impl Generator<'_> {
             match &clause.communication.what {
                 Direction::Send(_) => {
                     let partner = self.take_request(channels, &ports[number], frame);
-                    self.guard(clause, frame);
+                    self.guard(clause, open[number], frame);
                     self.reply(channels, partner, &values[number], frame);
                 }
                 Direction::Receive(targets) => {
                     self.take_message(channels.data, &clause.communication, targets, &ports[number], frame);
                     self.store_message(targets, frame);
-                    self.guard(clause, frame);
+                    self.guard(clause, open[number], frame);
                 }
             }
             self.finish(&everything);
@@ -447,9 +457,14 @@ impl Generator<'_> {
         self.place_mark(end);
     }
 
-    fn guard(&mut self, clause: &Clause, frame: usize) {
+    /// The guard of a clause; `open` has the choice if the environment decides about it.
+    fn guard(&mut self, clause: &Clause, open: Option<LocalId>, frame: usize) {
+        if let Some(var) = open {
+            self.emit(Op::Ldl { var });
+            self.emit(Op::Nexz {});
+        }
         if let Some(guard) = &clause.guard {
-            self.value(guard, frame);
+            self.possible(guard, true, frame);
             self.emit(Op::Nexz {});
         }
     }
@@ -458,6 +473,7 @@ impl Generator<'_> {
     fn join_queue(&mut self, queue: i32, port: &Held, frame: usize) {
         self.constant(queue);
         self.emit(Op::Len {});
+        self.name_failure("queue");
         self.emit(Op::Chk { length: MAX_QUEUE });
         self.emit(Op::Drop {});
         self.constant(queue);

@@ -6,11 +6,15 @@
 use super::{Generator, SPARE};
 use crate::resolve::range;
 use crate::tree::{Binary, Expression, Kind, Type, UNSIGNED};
-use bytecode::Op;
+use bytecode::{Op, Register};
 
 impl Generator<'_> {
     /// Pushes the value of a scalar expression.
     pub(super) fn value(&mut self, expression: &Expression, frame: usize) {
+        if self.outside.depends(expression) {
+            // Any value; where it decides something, it is not asked for.
+            return self.constant(0);
+        }
         match &expression.kind {
             Kind::Constant(value) => self.constant(*value),
             Kind::Load(place) => {
@@ -70,7 +74,7 @@ impl Generator<'_> {
             Kind::Binary(Binary::In, left, right) => {
                 self.value(right, frame);
                 self.value(left, frame);
-                self.emit(Op::Chk { length: 32 });
+                self.set_element(32);
                 self.emit(Op::Shr {});
                 self.constant(1);
                 self.emit(Op::And {});
@@ -81,7 +85,11 @@ impl Generator<'_> {
                 if *op == Binary::Difference {
                     self.emit(Op::Not {});
                 }
-                if left.ty == UNSIGNED { self.unsigned(*op) } else { self.emit(operation(*op)) }
+                match op {
+                    _ if left.ty == UNSIGNED => self.unsigned(*op),
+                    Binary::Divide => self.divide(right),
+                    _ => self.emit(operation(*op)),
+                }
             }
             Kind::Set(elements) => self.set(elements, frame),
             Kind::Cast(operand) => {
@@ -98,18 +106,18 @@ impl Generator<'_> {
                 None => {
                     self.constant(1);
                     self.value(first, frame);
-                    self.emit(Op::Chk { length: 32 });
+                    self.set_element(32);
                     self.emit(Op::Shl {});
                 }
                 // All elements from the first on, minus all elements after the last.
                 Some(last) => {
                     self.constant(-1);
                     self.value(first, frame);
-                    self.emit(Op::Chk { length: 32 });
+                    self.set_element(32);
                     self.emit(Op::Shl {});
                     self.constant(-1);
                     self.value(last, frame);
-                    self.emit(Op::Chk { length: 32 });
+                    self.set_element(32);
                     self.emit(Op::Shl {});
                     self.constant(1);
                     self.emit(Op::Shl {});
@@ -119,6 +127,32 @@ impl Generator<'_> {
             }
             self.emit(Op::Or {});
         }
+    }
+
+    /// Divides numbers with sign. The least number divided by −1 does not fit, and the machine's
+    /// division gives the least number again.
+    fn divide(&mut self, divisor: &Expression) {
+        let (plain, end) = (self.mark(), self.mark());
+        match divisor.kind {
+            Kind::Constant(number) if number != -1 => return self.emit(Op::Div {}),
+            _ => {}
+        }
+        let (left, right) = (SPARE, Register(SPARE.0 - 1));
+        self.emit(Op::Pop { reg: right });
+        self.emit(Op::Pop { reg: left });
+        self.emit(Op::Push { reg: right });
+        self.constant(-1);
+        self.emit(Op::Eq {});
+        self.jump_if_zero(plain);
+        self.constant(0);
+        self.emit(Op::Push { reg: left });
+        self.emit(Op::Subv {});
+        self.jump(end);
+        self.place_mark(plain);
+        self.emit(Op::Push { reg: left });
+        self.emit(Op::Push { reg: right });
+        self.emit(Op::Div {});
+        self.place_mark(end);
     }
 
     /// Raises a fault if the value on top may not fit a type and does not.

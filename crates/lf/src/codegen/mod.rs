@@ -13,12 +13,14 @@ mod calls;
 mod classes;
 mod communication;
 mod expressions;
+mod free;
 mod statements;
 mod storage;
 mod unsigned;
 
-use crate::close::{FromOutside, PREFIX, Values};
+use crate::close::{PREFIX, Values};
 use crate::limits::{MAX_INSTRUCTIONS, MAX_KINDS};
+use crate::outside::Outside;
 use crate::tree::{self, Action, Direction, Statement};
 use bytecode::{
     Addr, Atom, AtomId, ChannelType, FileIndex, FormatId, GlobalId, Label, LocalId, MessageField, Mode, Op, ProcessType, Program, Register,
@@ -29,6 +31,9 @@ use communication::MessageChannels;
 use source::{Diagnostic, SourceMap, Span};
 use std::collections::{HashMap, HashSet};
 use storage::{Frame, FrameKey, Home};
+
+pub(crate) use calls::recursive;
+pub(crate) use storage::leaves_of;
 
 /// How waiting processes are paired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -85,8 +90,8 @@ pub(crate) struct Generator<'a> {
     fixed_ports: HashSet<usize>,
     /// The fixed ports that have their channel before anything else happens.
     early_ports: HashSet<usize>,
-    /// The variables from the environment, if conditions over them can be true and false.
-    outside: FromOutside,
+    /// What depends on the environment, if it sends any values.
+    outside: Outside,
     globals: Vec<Variable>,
     global_homes: HashMap<usize, Home>,
     next_channel: Option<GlobalId>,
@@ -135,7 +140,7 @@ pub(crate) fn generate<'a>(
         failed: false,
         recursive: calls::recursive(program),
         early_ports: early_ports(program),
-        outside: if options.close == Some(Values::Any) { FromOutside::of(program) } else { FromOutside::default() },
+        outside: if options.close == Some(Values::Any) { Outside::of(program) } else { Outside::default() },
         fixed_ports: fixed_ports(program),
         globals: Vec::new(),
         global_homes: HashMap::new(),
@@ -358,6 +363,21 @@ impl<'a> Generator<'a> {
         self.emit(Op::Ndet { target: Addr(mark.0) });
     }
 
+    /// Says what is wrong if the next instruction fails, by a name of `bytecode::VIOLATIONS`.
+    fn name_failure(&mut self, name: &str) {
+        let mark = self.mark();
+        self.place_mark(mark);
+        let label = format!("{}{name}_{}", bytecode::VIOLATION, self.code.len());
+        self.labels.push((mark, label, bytecode::LabelKind::default()));
+    }
+
+    /// Raises a fault unless the value on top is a number that a set can hold. The length is 32,
+    /// or less where the fault is to happen.
+    fn set_element(&mut self, length: u32) {
+        self.name_failure("set_element");
+        self.emit(Op::Chk { length });
+    }
+
     fn step(&mut self, mode: Mode) {
         self.emit(Op::Step { mode });
     }
@@ -430,6 +450,7 @@ impl<'a> Generator<'a> {
         self.marks.clear();
         self.spans.clear();
         self.at(condition.span);
+        self.refuse_unknown(condition);
         self.value(condition, usize::MAX);
         self.emit(Op::Ret {});
         if self.failed {
@@ -540,7 +561,7 @@ pub(crate) fn each_statement(statements: &[Statement], visit: &mut dyn FnMut(&St
                 branches.iter().for_each(|(_, body)| each_statement(body, visit));
                 each_statement(last, visit);
             }
-            Action::While(_, body) | Action::Repeat(body, _) => each_statement(body, visit),
+            Action::While(_, body) | Action::Repeat(body, _) | Action::For(_, body) => each_statement(body, visit),
             Action::Select(clauses) => clauses.iter().for_each(|clause| each_statement(&clause.body, visit)),
             Action::Choice(blocks) => blocks.iter().for_each(|block| each_statement(block, visit)),
             _ => {}

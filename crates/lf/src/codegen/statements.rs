@@ -1,7 +1,8 @@
 //! Code for statements.
 
 use super::{Generator, Mark};
-use crate::tree::{Action, Expression, Kind, Place, Statement};
+use crate::resolve::{number, range};
+use crate::tree::{Action, Binary, Count, Expression, INTEGER, Kind, Place, Statement, UNSIGNED};
 use bytecode::{Mode, Op};
 
 impl Generator<'_> {
@@ -22,6 +23,7 @@ impl Generator<'_> {
 
     fn statement(&mut self, statement: &Statement, frame: usize) {
         self.at(statement.span);
+        self.statement_failures(statement, frame);
         match &statement.kind {
             Action::Assign(place, value) => self.assign(place, value, frame),
             Action::If(branches, last) => {
@@ -41,8 +43,15 @@ impl Generator<'_> {
                 }
                 self.statements(last, frame);
                 self.place_mark(end);
+                if branches.iter().any(|(condition, _)| self.outside.depends(condition)) {
+                    // Ways that have come to the same state are continued once.
+                    self.step(Mode::Invisible);
+                }
             }
+            Action::For(count, body) => self.count_to(count, body, frame),
             Action::While(condition, body) => {
+                let is_endless = self.outside.may_be_endless(self.program, condition, body, false);
+                self.refuse_endless(is_endless, statement.span);
                 if let Some((counted, next)) = self.counting(condition, body) {
                     return self.count(condition, counted, next, frame);
                 }
@@ -61,6 +70,8 @@ impl Generator<'_> {
                 self.place_mark(out);
             }
             Action::Repeat(body, condition) => {
+                let is_endless = self.outside.may_be_endless(self.program, condition, body, true);
+                self.refuse_endless(is_endless, statement.span);
                 let top = self.mark();
                 self.place_mark(top);
                 self.pass_step(body);
@@ -94,12 +105,17 @@ impl Generator<'_> {
                 self.emit(Op::Ldg { var: counter });
                 self.constant(1);
                 self.emit(Op::Add {});
+                self.name_failure("channels");
                 self.emit(Op::Range { least: 1, greatest: 255 });
                 self.emit(Op::Stg { var: counter });
                 self.emit(Op::Ldg { var: counter });
                 self.store_scalar(place, frame);
             }
             Action::Print(format, values) => {
+                if values.iter().any(|value| self.outside.depends(value)) {
+                    let format = self.format("?");
+                    return self.emit(Op::Print { format, args: 0 });
+                }
                 for value in values {
                     self.value(value, frame);
                 }
@@ -107,6 +123,15 @@ impl Generator<'_> {
                 self.emit(Op::Print { format, args: values.len() as u32 });
             }
             Action::Assert(condition) => {
+                if self.outside.depends(condition) {
+                    let (wrong, end) = (self.mark(), self.mark());
+                    self.leave_unless(condition, wrong, frame);
+                    self.jump(end);
+                    self.place_mark(wrong);
+                    self.constant(0);
+                    self.emit(Op::Assert {});
+                    return self.place_mark(end);
+                }
                 self.value(condition, frame);
                 self.emit(Op::Assert {});
             }
@@ -131,7 +156,7 @@ impl Generator<'_> {
             _ => false,
         };
         let counts = matches!(&left.kind, Kind::Load(read) if read.variable == place.variable && read.steps.is_empty());
-        let plain = place.steps.is_empty() && place.ty.is_scalar() && !self.options.fine && !self.outside.decides(condition);
+        let plain = place.steps.is_empty() && place.ty.is_scalar() && !self.options.fine && !self.outside.depends(condition);
         (counts && fixed && plain && rest.iter().any(ends_action)).then_some((rest, last))
     }
 
@@ -154,15 +179,98 @@ impl Generator<'_> {
         self.place_mark(out);
     }
 
-    /// Jumps if a condition is false. A condition that depends on an unknown environment can be
-    /// true and false.
-    fn leave_unless(&mut self, condition: &Expression, elsewhere: Mark, frame: usize) {
-        if self.outside.decides(condition) {
-            self.or_at(elsewhere);
+    /// `FOR`. Its variable is increased only if the result fits its type, so a loop may count to
+    /// the greatest number.
+    fn count_to(&mut self, count: &Count, body: &[Statement], frame: usize) {
+        let (condition, span) = (count.condition(), count.span);
+        let is_endless = self.outside.may_count_endlessly(self.program, &count.counter, &condition, body);
+        self.refuse_endless(is_endless, span);
+        let (least, greatest) = range(&count.counter.ty);
+        let by = i64::from(count.by);
+        // The last value from which the next one still fits.
+        let bound = if by > 0 { greatest - by } else { least - by };
+        let free = self.outside.depends(&condition);
+        let fits = match count.limit.kind {
+            Kind::Constant(limit) => {
+                let limit = number(limit, &count.limit.ty);
+                !free && (if by > 0 { limit <= bound } else { limit >= bound })
+            }
+            _ => false,
+        };
+        let next = Statement { kind: Action::Assign(count.counter.clone(), count.next()), span };
+        if fits && !self.options.fine && count.counter.steps.is_empty() && body.iter().any(ends_action) {
+            return self.count(&condition, body, &next, frame);
+        }
+        let (top, last, out) = (self.mark(), self.mark(), self.mark());
+        if fits {
+            self.place_mark(top);
+            self.pass_step(body);
+            self.leave_unless(&condition, out, frame);
+            self.statements(body, frame);
+            self.statements(std::slice::from_ref(&next), frame);
+            self.jump(top);
+            return self.place_mark(out);
+        }
+        self.leave_unless(&condition, out, frame);
+        self.place_mark(top);
+        self.pass_step(body);
+        self.statements(body, frame);
+        self.at(span);
+        if free {
+            self.or_at(last);
+            self.limit_failures(count);
+        } else {
+            self.turns_again(count, frame);
+            self.jump_if_zero(last);
+        }
+        self.next_value(count, bound, out, free, frame);
+        self.jump(top);
+        self.place_mark(last);
+        self.next_value(count, bound, out, true, frame);
+        self.place_mark(out);
+    }
+
+    /// Increases the variable of a loop. If the result may not fit and does not, the loop has
+    /// ended.
+    fn next_value(&mut self, count: &Count, bound: i64, out: Mark, check: bool, frame: usize) {
+        if self.outside.holds(&count.counter) {
             return;
         }
-        self.value(condition, frame);
-        self.jump_if_zero(elsewhere);
+        if check {
+            let (least, greatest) = range(&count.counter.ty);
+            if !(least..=greatest).contains(&bound) {
+                return self.jump(out);
+            }
+            let how = if count.by > 0 { Binary::LessOrEqual } else { Binary::GreaterOrEqual };
+            let ty = if count.counter.ty == UNSIGNED { UNSIGNED } else { INTEGER };
+            let bound = Expression { kind: Kind::Constant(bound as i32), ty, span: count.span };
+            self.leave_unless(&count.compare(how, count.value(), bound), out, frame);
+        }
+        self.assign(&count.counter, &count.next(), frame);
+        if self.options.fine {
+            self.step(Mode::Normal);
+        }
+    }
+
+    /// Pushes whether the limit is still not passed after one more step. The sum may not fit into
+    /// 32 bits, so the distance to the limit is compared with the step, without sign.
+    fn turns_again(&mut self, count: &Count, frame: usize) {
+        let (least, greatest) = range(&count.counter.ty);
+        let by = i64::from(count.by);
+        if least + by >= i32::MIN.into() && greatest + by <= i32::MAX.into() {
+            let how = if by > 0 { Binary::LessOrEqual } else { Binary::GreaterOrEqual };
+            return self.value(&count.compare(how, count.next(), count.limit.clone()), frame);
+        }
+        self.value(&count.condition(), frame);
+        let (from, to) = if by > 0 { (count.value(), count.limit.clone()) } else { (count.limit.clone(), count.value()) };
+        self.value(&to, frame);
+        self.value(&from, frame);
+        self.emit(Op::Sub {});
+        self.constant(i32::MIN);
+        self.emit(Op::Xor {});
+        self.constant((by.unsigned_abs() as u32 ^ 1 << 31) as i32);
+        self.emit(Op::Ge {});
+        self.emit(Op::And {});
     }
 
     /// The beginning of a loop. Every loop of the code must contain the end of a step. If some path
@@ -176,6 +284,14 @@ impl Generator<'_> {
 
     fn assign(&mut self, place: &Place, value: &Expression, frame: usize) {
         if place.ty.is_scalar() {
+            if self.outside.holds(place) {
+                // The variable depends on the environment, but this value may not, and may fail.
+                if !self.outside.depends(value) {
+                    self.value_for(value, &place.ty, frame);
+                    self.emit(Op::Drop {});
+                }
+                return;
+            }
             self.value_for(value, &place.ty, frame);
             self.store_scalar(place, frame);
             return;

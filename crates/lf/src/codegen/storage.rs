@@ -380,8 +380,11 @@ impl Generator<'_> {
                         self.constant(*length as i32);
                         self.emit(Op::Mul {});
                     }
+                    // An index that the environment decides is any one.
                     self.value(expression, *frame);
-                    self.emit(Op::Chk { length: *length });
+                    if !self.outside.depends(expression) {
+                        self.emit(Op::Chk { length: *length });
+                    }
                     if pushed {
                         self.emit(Op::Add {});
                     }

@@ -10,7 +10,7 @@ mod statements;
 use crate::ast::{self, Declaration, Name, Qualified, TypeTree};
 use crate::limits::{MAX_DEPTH, MAX_DIAGNOSTICS, MAX_ELEMENTS, MAX_VALUES};
 use crate::tree::{Action, Channel, Expression, INTEGER, INTEGERS, Kind, Message, Process, Program, Record, Statement, Type, Variable};
-pub(crate) use expressions::{compute, range};
+pub(crate) use expressions::{compute, number, range};
 use source::{Diagnostic, Span, did_you_mean};
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -4,7 +4,7 @@ use super::{Entity, Resolver};
 use crate::ast::{self, ExpressionKind, StatementKind};
 use crate::limits::MAX_COPIED;
 use crate::tree::{
-    Action, Argument, Binary, Clause, Communication, Direction, Expression, INTEGER, Kind, Place, Statement, Target, Type, UNSIGNED,
+    Action, Argument, Binary, Clause, Communication, Count, Direction, Expression, INTEGER, Kind, Place, Statement, Target, Type, UNSIGNED,
     Variable,
 };
 use source::{Span, did_you_mean};
@@ -169,28 +169,30 @@ impl Resolver<'_> {
             self.error(span, "FOR never ends if it counts by 0", None);
         }
         let unsigned = place.ty == UNSIGNED;
-        if unsigned && by < 0 {
-            self.error(span, "FOR counts down in a variable with sign", Some("a UINT32 cannot go below 0: use WHILE or an INTEGER"));
-        }
         to = if unsigned { self.unsigned(to) } else { self.signed(to, span) };
         let ty = if unsigned { UNSIGNED } else { INTEGER };
         self.fit(&from, &place.ty, "the variable");
         let mut all = Vec::new();
+        let mut kept = None;
         if !matches!(to.kind, Kind::Constant(_)) {
             let span = to.span;
             let limit = self.hidden_variable(&format!("{}.limit", name.text), ty.clone(), span);
             all.push(Statement { kind: Action::Assign(limit.clone(), to), span });
-            to = Expression { kind: Kind::Load(limit), ty: ty.clone(), span };
+            to = Expression { kind: Kind::Load(limit.clone()), ty: ty.clone(), span };
+            kept = Some((limit, Expression { kind: Kind::Constant(0), ty, span }));
         }
-        let value = Expression { kind: Kind::Load(place.clone()), ty: place.ty.clone(), span: counter.span };
-        let compare = if by > 0 { Binary::LessOrEqual } else { Binary::GreaterOrEqual };
-        let condition = Expression { kind: Kind::Binary(compare, Box::new(value.clone()), Box::new(to)), ty: Type::Boolean, span };
-        let step = Expression { kind: Kind::Constant(by), ty: ty.clone(), span };
-        let next = Expression { kind: Kind::Binary(Binary::Add, Box::new(value), Box::new(step)), ty, span };
-        let mut inside = body;
-        inside.push(Statement { kind: Action::Assign(place.clone(), next), span });
-        all.push(Statement { kind: Action::Assign(place, from), span });
-        all.push(Statement { kind: Action::While(condition, inside), span });
+        let count = Count { counter: place.clone(), limit: to, by, span };
+        all.push(Statement { kind: Action::Assign(place.clone(), from), span });
+        // A property has no code, so its loops are of one kind.
+        if self.process.is_some_and(|process| self.program.properties.contains(&process)) {
+            let next = Statement { kind: Action::Assign(place, count.next()), span };
+            let inside = body.into_iter().chain([next]).collect();
+            all.push(Statement { kind: Action::While(count.condition(), inside), span });
+        } else {
+            all.push(Statement { kind: Action::For(count, body), span });
+            // States after the loop do not differ by its limit.
+            all.extend(kept.map(|(limit, zero)| Statement { kind: Action::Assign(limit, zero), span }));
+        }
         all
     }
 

@@ -46,6 +46,11 @@ pub struct Graph {
 
 /// Explores all states.
 pub fn explore(program: &Arc<Verified>) -> Graph {
+    explore_within(program, 2_000_000).expect("too many states")
+}
+
+/// Explores all states; `None` if there are more.
+pub fn explore_within(program: &Arc<Verified>, most: usize) -> Option<Graph> {
     let mut system = vm::Interpreter::new(Arc::clone(program));
     let mut seen: HashMap<Vec<u8>, usize> = HashMap::new();
     let mut graph = Graph::default();
@@ -56,7 +61,9 @@ pub fn explore(program: &Arc<Verified>) -> Graph {
         seen.insert(state.clone(), 0);
     }
     while let Some(state) = open.pop() {
-        assert!(seen.len() < 2_000_000, "too many states");
+        if seen.len() > most {
+            return None;
+        }
         out.clear();
         system.successors(&state, &mut out);
         if out.is_empty() && !system.is_valid_end(&state) {
@@ -77,7 +84,7 @@ pub fn explore(program: &Arc<Verified>) -> Graph {
     graph.states = seen.len();
     graph.faults.sort();
     graph.faults.dedup();
-    graph
+    Some(graph)
 }
 
 /// The graph of a text.

@@ -98,6 +98,7 @@ impl Emitter<'_> {
             }
             place => {
                 self.race(at);
+                self.choose_noinit(place, addr);
                 self.load_place(place, Some(addr));
                 self.code.set(reg(d));
             }
@@ -165,6 +166,12 @@ impl Emitter<'_> {
             }
             Place::Object(index) => {
                 let object = self.memory.objects[index].clone();
+                if let (None, Some((range, var))) = (addr, self.memory.noinit.clone().filter(|_| self.memory.is_noinit(object.addr))) {
+                    self.offset(None, range.start);
+                    self.code.op(Op::Ldgx { var });
+                    let text = "a variable that the start-up code does not set is read through a pointer, which is not supported";
+                    self.claim("unsupported", text);
+                }
                 self.element(&object, addr);
                 self.code.op(match object.count {
                     Some(_) => Op::Ldgx { var: object.global },
@@ -235,6 +242,16 @@ impl Emitter<'_> {
                     self.element(&object, addr);
                 }
                 self.code.op(store);
+                if let Some((range, var)) = self.memory.noinit.clone().filter(|_| self.memory.is_noinit(object.addr)) {
+                    self.code.c(1);
+                    self.offset(addr, range.start);
+                    self.code.op(Op::Stgx { var });
+                }
+                if let Some(&shown) = self.memory.shown.get(&index)
+                    && self.sharing.commits.contains(&self.at)
+                {
+                    self.show(&object, shown, addr);
+                }
             }
             Place::Io(addr) => self.store_io(addr),
             Place::Outside => {
@@ -242,6 +259,40 @@ impl Emitter<'_> {
                 self.claim("access_outside", "the program writes memory that holds no variable");
             }
         }
+    }
+
+    /// Copies a variable of several bytes, or an element, to where properties find its value.
+    fn show(&mut self, object: &Object, shown: bytecode::GlobalId, addr: Option<u16>) {
+        match object.count {
+            None => {
+                self.code.op(Op::Ldg { var: object.global });
+                self.code.op(Op::Stg { var: shown });
+            }
+            Some(_) => {
+                self.element(object, addr);
+                self.code.op(Op::Ldgx { var: object.global });
+                self.element(object, addr);
+                self.code.op(Op::Stgx { var: shown });
+            }
+        }
+    }
+
+    /// Chooses the value of a byte that the start-up code does not set, when it is read first.
+    fn choose_noinit(&mut self, place: Place, addr: u16) {
+        let Some((range, var)) = self.memory.noinit.clone().filter(|(range, _)| range.contains(&addr)) else { return };
+        let known = self.code.mark();
+        self.offset(Some(addr), range.start);
+        self.code.op(Op::Ldgx { var });
+        self.code.jump_not_zero(known);
+        self.choose_bits(0xff);
+        self.code.pop(T0);
+        self.store_place(place, Some(addr));
+        if let Place::Object(index) = place
+            && let Some(&shown) = self.memory.shown.get(&index)
+        {
+            self.show(&self.memory.objects[index].clone(), shown, Some(addr));
+        }
+        self.code.place(known);
     }
 
     /// Makes the top of the stack a value of two bytes.

@@ -101,6 +101,9 @@ pub struct Chip {
     pub sources: &'static [Source],
     /// The register and the bit without which SLEEP does nothing.
     pub sleep: (u16, u8),
+    /// The register and the bits that say how it sleeps, and their value for the mode that begins a
+    /// conversion.
+    pub sleep_mode: (u16, u8, u8),
     /// The register and the bits that switch the watchdog on.
     pub watchdog: (u16, u8),
     /// The bits of that register with which the watchdog interrupts, and those that are set after
@@ -263,6 +266,7 @@ pub static ATMEGA328P: Chip = Chip {
         level(25, "SPM_READY", (0x57, 7), None, None),
     ],
     sleep: (0x53, 0),
+    sleep_mode: (0x53, 0x0e, 0x02),
     watchdog: (0x60, 0x48),
     watchdog_interrupts: 0x40,
     watchdog_after: 0x08,
@@ -357,6 +361,7 @@ pub static ATMEGA16: Chip = Chip {
         level(20, "SPM_RDY", (0x57, 7), None, None),
     ],
     sleep: (0x55, 6),
+    sleep_mode: (0x55, 0xb0, 0x10),
     watchdog: (0x41, 0x08),
     watchdog_interrupts: 0,
     watchdog_after: 0,

@@ -4,7 +4,7 @@
 
 use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Reader as _, Unit, UnitOffset};
 use object::{Object, ObjectSection};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -38,6 +38,17 @@ pub struct Part {
     pub count: Option<u32>,
 }
 
+/// A bit-field of a structure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// The address of the byte that has its lowest bit.
+    pub addr: u16,
+    /// The bits below it in that byte, and its own.
+    pub bit: u8,
+    pub size: u8,
+    pub signed: bool,
+}
+
 /// A row of the line table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
@@ -57,6 +68,10 @@ pub struct Debug {
     pub parts: Vec<Part>,
     /// Constants of enumerations, by their names.
     pub constants: BTreeMap<String, i64>,
+    /// Bit-fields, by their names with those of the structures.
+    pub fields: BTreeMap<String, Field>,
+    /// The names of floating-point variables.
+    pub floats: BTreeSet<String>,
 }
 
 impl Debug {
@@ -205,7 +220,71 @@ impl<'a> Reader<'_, 'a> {
         let mut parts = Vec::new();
         self.divide(unit, external, &name, (addr - DATA) as u16, 0, &mut parts);
         self.found.append(&mut parts);
+        if self.is_float(unit, external, 0) {
+            self.debug.floats.insert(name.clone());
+        }
+        self.fields(unit, external, &name, (addr - DATA) as u16, 0);
         Some(())
+    }
+
+    /// The type without its name and qualifiers.
+    fn bare(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> Option<(UnitOffset, Entry<'a>)> {
+        let entry = unit.entry(ty).ok()?;
+        match entry.tag() {
+            _ if depth > DEPTH => None,
+            gimli::DW_TAG_typedef | gimli::DW_TAG_volatile_type | gimli::DW_TAG_const_type => {
+                self.bare(unit, self.referred(unit, &entry, gimli::DW_AT_type)?, depth + 1)
+            }
+            _ => Some((ty, entry)),
+        }
+    }
+
+    fn is_float(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> bool {
+        let encoding = self.bare(unit, ty, depth).and_then(|(_, entry)| entry.attr_value(gimli::DW_AT_encoding));
+        matches!(encoding, Some(AttributeValue::Encoding(gimli::DW_ATE_float)))
+    }
+
+    /// Finds the bit-fields of a structure and of the structures in it.
+    fn fields(&mut self, unit: &Unit<Slice<'a>>, ty: UnitOffset, name: &str, addr: u16, depth: usize) {
+        let Some((ty, entry)) = self.bare(unit, ty, depth) else { return };
+        if entry.tag() != gimli::DW_TAG_structure_type || self.debug.fields.len() >= PARTS {
+            return;
+        }
+        let mut members = Vec::new();
+        self.children(unit, ty, |child| {
+            let number = |attribute| child.attr_value(attribute).and_then(|value| value.udata_value());
+            let at = self.offset(child).and_then(|offset| u16::try_from(offset).ok()?.checked_add(addr));
+            if let (Some(member), Some(at), Some(ty)) = (self.name(unit, child), at, self.referred(unit, child, gimli::DW_AT_type)) {
+                let bits = number(gimli::DW_AT_bit_size).map(|size| (size, number(gimli::DW_AT_bit_offset), number(gimli::DW_AT_byte_size)));
+                members.push((format!("{name}.{member}"), at, ty, bits));
+            }
+        });
+        for (name, at, ty, bits) in members {
+            let Some((size, before, storage)) = bits else {
+                self.fields(unit, ty, &name, at, depth + 1);
+                continue;
+            };
+            let whole = self.bare(unit, ty, depth).map(|(_, entry)| entry);
+            let encoding = whole.as_ref().and_then(|entry| entry.attr_value(gimli::DW_AT_encoding));
+            let width = whole.as_ref().and_then(|entry| entry.attr_value(gimli::DW_AT_byte_size)?.udata_value());
+            // DWARF 2 counts from the highest bit of the type.
+            let (Some(before), Some(storage)) = (before, storage.or(width)) else { continue };
+            let Some(low) = storage.checked_mul(8).and_then(|bits| bits.checked_sub(before)?.checked_sub(size)) else { continue };
+            let (Ok(byte), Ok(size)) = (u16::try_from(low / 8), u8::try_from(size)) else { continue };
+            let Some(addr) = at.checked_add(byte).filter(|_| (1..=32).contains(&size)) else { continue };
+            let signed = matches!(encoding, Some(AttributeValue::Encoding(gimli::DW_ATE_signed | gimli::DW_ATE_signed_char)));
+            self.debug.fields.insert(name, Field { addr, bit: (low % 8) as u8, size, signed });
+        }
+    }
+
+    /// The offset of a member in its structure.
+    fn offset(&self, member: &Entry<'a>) -> Option<u32> {
+        let offset = match member.attr_value(gimli::DW_AT_data_member_location) {
+            Some(AttributeValue::Exprloc(expression)) => constant(expression.0),
+            Some(value) => value.udata_value(),
+            None => Some(0),
+        };
+        offset.and_then(|offset| u32::try_from(offset).ok())
     }
 
     /// Divides a variable of a type into scalars and arrays.
@@ -292,16 +371,9 @@ impl<'a> Reader<'_, 'a> {
                 self.children(unit, ty, |child| {
                     if child.tag() == gimli::DW_TAG_member {
                         bits |= child.attr_value(gimli::DW_AT_bit_size).is_some();
-                        let offset = match child.attr_value(gimli::DW_AT_data_member_location) {
-                            Some(AttributeValue::Exprloc(expression)) => constant(expression.0),
-                            Some(value) => value.udata_value(),
-                            None => Some(0),
-                        };
-                        if let (Some(name), Some(offset), Some(ty)) = (
-                            self.name(unit, child),
-                            offset.and_then(|o| u32::try_from(o).ok()),
-                            self.referred(unit, child, gimli::DW_AT_type),
-                        ) {
+                        if let (Some(name), Some(offset), Some(ty)) =
+                            (self.name(unit, child), self.offset(child), self.referred(unit, child, gimli::DW_AT_type))
+                        {
                             members.push((name, offset, ty));
                         }
                     }

@@ -49,6 +49,15 @@ pub enum Before {
     Choice,
 }
 
+/// What it means if a program goes to none of the addresses that are expected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stray {
+    /// A return: the stack was damaged.
+    Return,
+    /// A jump through a pointer, whose targets may not all be known.
+    Pointer,
+}
+
 /// The translation of a program's code.
 pub struct Emitter<'a> {
     pub image: &'a Image,
@@ -81,6 +90,8 @@ pub struct Emitter<'a> {
     enter: Mark,
     dispatch: Mark,
     halt: Mark,
+    /// The instruction that is being translated.
+    pub at: u16,
     /// The source position of the code being emitted.
     place: Option<(u32, u32)>,
     /// The text to show where no source line is known.
@@ -152,6 +163,7 @@ impl<'a> Emitter<'a> {
             enter,
             dispatch,
             halt,
+            at: 0,
             place: None,
             text: String::new(),
         }
@@ -252,6 +264,7 @@ impl<'a> Emitter<'a> {
 
     fn instruction(&mut self, at: u16) {
         let node = self.flow.nodes[&at];
+        self.at = at;
         self.code.place(self.marks[&at]);
         let place = self.image.debug.line(u32::from(at) * 2);
         self.place = place;
@@ -272,7 +285,7 @@ impl<'a> Emitter<'a> {
         if self.options.single {
             return self.single_step(at);
         }
-        let enabled = if self.sharing.handlers.is_empty() { Enabled::No } else { self.facts.enabled(at) };
+        let enabled = if self.sharing.interrupts() { self.facts.enabled(at) } else { Enabled::No };
         // A reset asks nobody.
         let enabled = if self.sharing.resets { Enabled::Yes } else { enabled };
         let (body, go_on) = (self.code.mark(), self.code.mark());
@@ -281,13 +294,19 @@ impl<'a> Emitter<'a> {
             Before::Line => return self.code.step(Mode::Deterministic),
             Before::Point | Before::Choice => {}
         }
-        // The stack is private to the processor, even if a pointer leads there.
-        let private = before == Before::Point && matches!(insn, Insn::Ld { .. } | Insn::St { .. }) && self.facts.resolved(at).is_none();
+        // The stack is private to the interrupted code, unless a pointer of a handler may lead there.
+        // What lies below the stack pointer is the heap.
+        let private = before == Before::Point
+            && matches!(insn, Insn::Ld { .. } | Insn::St { .. })
+            && self.facts.resolved(at).is_none()
+            && !self.sharing.stack
+            && !self.sharing.all_points
+            && !self.sharing.uses_shared_registers(at, insn, self.facts);
         if private {
             self.address_of(insn);
             self.code.push(T1);
-            self.code.c(self.memory.stack.0.into());
-            self.code.op(Op::Ge {});
+            self.code.get(SP);
+            self.code.op(Op::Gt {});
             self.code.jump_not_zero(go_on);
         }
         if enabled == Enabled::Perhaps && before == Before::Point {
@@ -327,7 +346,7 @@ impl<'a> Emitter<'a> {
 
     /// Whether the processor can be interrupted or reset at all.
     fn is_interrupted(&self) -> bool {
-        !self.sharing.handlers.is_empty() || self.sharing.resets
+        self.sharing.interrupts() || self.sharing.resets
     }
 
     /// Adds an alternative: the interrupt that a device requests; `to` is executed after it.
@@ -407,7 +426,7 @@ impl<'a> Emitter<'a> {
             self.text = "interrupt".to_owned();
             self.position(None);
         }
-        if self.sharing.handlers.is_empty() {
+        if !self.sharing.interrupts() {
             return self.code.op(Op::Nex {});
         }
         self.code.get(PC);
@@ -417,8 +436,18 @@ impl<'a> Emitter<'a> {
         self.code.op(Op::Stg { var: I });
         self.code.get(IRQ);
         self.code.pop(T2);
-        let handlers: Vec<(u16, u16)> = self.flow.handlers.iter().map(|(vector, entry)| (u16::from(*vector), *entry)).collect();
-        self.choose(&handlers, &mut |this, entry| this.go(entry));
+        let vectors: BTreeMap<u8, Option<u16>> = (self.sharing.missing.iter().map(|vector| (*vector, None)))
+            .chain(self.sharing.handlers.iter().map(|(vector, entry)| (*vector, Some(*entry))))
+            .collect();
+        let targets: Vec<(u16, u16)> = vectors.keys().map(|vector| ((*vector).into(), (*vector).into())).collect();
+        let sources = self.image.chip.sources;
+        self.choose(&targets, Stray::Return, &mut |this, vector| match vectors[&(vector as u8)] {
+            Some(entry) => this.go(entry),
+            None => {
+                let name = sources.iter().find(|source| u16::from(source.vector) == vector).map_or("?", |source| source.name);
+                this.fail("missing_handler", &format!("the interrupt {name} is enabled and has no handler: the program begins again"));
+            }
+        });
         self.code.place(self.dispatch);
         self.text = "end of the interrupt".to_owned();
         self.position(None);
@@ -429,7 +458,7 @@ impl<'a> Emitter<'a> {
             targets.entry(*at).or_insert(false);
         }
         let targets: Vec<(u16, u16)> = targets.into_keys().map(|at| (at, at)).collect();
-        self.choose(&targets, &mut |this, at| {
+        self.choose(&targets, Stray::Return, &mut |this, at| {
             if this.options.single {
                 return this.go(at);
             }
@@ -449,10 +478,13 @@ impl<'a> Emitter<'a> {
         let chip = self.image.chip;
         let kept = |number: usize| {
             let is = |var: Option<bytecode::GlobalId>| var.is_some_and(|var| var.index() == number);
-            let object = self.memory.objects.iter().find(|object| object.global.index() == number);
+            let shown = |index: &usize| self.memory.shown.get(index).is_some_and(|var| var.index() == number);
+            let mut objects = self.memory.objects.iter().enumerate();
+            let object = objects.find(|(index, object)| object.global.index() == number || shown(index)).map(|(_, object)| object);
             is(self.memory.eeprom)
                 || is(self.memory.flash.map(|(_, _, var)| var))
                 || is(self.memory.io.get(&chip.reset_reason).copied())
+                || is(self.memory.noinit.as_ref().map(|(_, var)| *var))
                 || object.is_some_and(|object| self.image.noinit.contains(&object.addr))
         };
         let lost: Vec<(bytecode::GlobalId, &Variable)> = (0..self.globals.len())
@@ -504,18 +536,41 @@ impl<'a> Emitter<'a> {
     }
 
     /// Goes to one of several targets by the number in T2; reports an error if it is none of them.
-    fn choose(&mut self, targets: &[(u16, u16)], leaf: &mut dyn FnMut(&mut Self, u16)) {
+    fn choose(&mut self, targets: &[(u16, u16)], stray: Stray, leaf: &mut dyn FnMut(&mut Self, u16)) {
+        let wrong = self.code.mark();
+        self.choose_or(targets, wrong, leaf);
+        self.code.place(wrong);
+        self.position(None);
+        if stray == Stray::Pointer {
+            // A target within the code is one that this translation does not know.
+            let outside = self.code.mark();
+            for (bound, below) in [(u16::from(self.image.chip.vectors) * 2, true), (self.image.code_end() / 2, false)] {
+                self.code.push(T2);
+                self.code.c(bound.into());
+                self.code.op(Op::Lt {});
+                if below {
+                    self.code.jump_not_zero(outside);
+                } else {
+                    self.code.jump_zero(outside);
+                }
+            }
+            self.fail("unsupported", "the program jumps through a pointer to code that is not known to be a target");
+            self.code.place(outside);
+            self.position(None);
+            return self.fail("wild_jump", "the program jumps through a pointer to memory that is not code");
+        }
+        self.fail("wild_jump", "the program returns to an address that no call, jump or interrupt stored");
+    }
+
+    fn choose_or(&mut self, targets: &[(u16, u16)], wrong: Mark, leaf: &mut dyn FnMut(&mut Self, u16)) {
         match targets {
-            [] => self.fail("wild_jump", "the program returns to an address that no call, jump or interrupt stored"),
+            [] => self.code.jump(wrong),
             [(number, target)] => {
-                let wrong = self.code.mark();
                 self.code.push(T2);
                 self.code.c((*number).into());
                 self.code.op(Op::Eq {});
                 self.code.jump_zero(wrong);
                 leaf(self, *target);
-                self.code.place(wrong);
-                self.choose(&[], leaf);
             }
             several => {
                 let (low, high) = several.split_at(several.len() / 2);
@@ -524,10 +579,10 @@ impl<'a> Emitter<'a> {
                 self.code.c(high[0].0.into());
                 self.code.op(Op::Lt {});
                 self.code.jump_zero(upper);
-                self.choose(low, leaf);
+                self.choose_or(low, wrong, leaf);
                 self.code.place(upper);
                 self.position(None);
-                self.choose(high, leaf);
+                self.choose_or(high, wrong, leaf);
             }
         }
     }
@@ -640,14 +695,14 @@ impl<'a> Emitter<'a> {
                 self.branch(set, self.skip_to(behind));
             }
             Insn::Jump { to } => self.go(to),
-            Insn::Call { to } if to == behind => {
+            Insn::Call { to } if self.failure(to).is_some() => self.go(to),
+            Insn::Call { .. } if self.flow.is_room(at) => {
                 // Two bytes of room: no return uses this address.
                 self.code.c(0);
                 self.code.pop(T0);
                 self.push_byte(false);
                 self.push_byte(false);
             }
-            Insn::Call { to } if self.failure(to).is_some() => self.go(to),
             Insn::Call { to } => {
                 self.code.c(behind.into());
                 self.code.pop(T2);
@@ -656,7 +711,7 @@ impl<'a> Emitter<'a> {
                 self.go(to);
             }
             Insn::Ijmp | Insn::Icall => {
-                let targets = if matches!(insn, Insn::Icall) { &self.flow.call_targets } else { &self.flow.jump_targets };
+                let targets = if matches!(insn, Insn::Icall) { &self.flow.call_targets } else { self.flow.jumps(at) };
                 let targets: Vec<(u16, u16)> = targets.iter().map(|to| (*to, *to)).collect();
                 if matches!(insn, Insn::Icall) {
                     self.code.c(behind.into());
@@ -665,12 +720,12 @@ impl<'a> Emitter<'a> {
                 }
                 arith::pair(&mut self.code, crate::insn::Z);
                 self.code.pop(T2);
-                self.choose(&targets, &mut Self::leave);
+                self.choose(&targets, Stray::Pointer, &mut Self::leave);
             }
             Insn::Ret => {
                 self.pop_address();
                 let targets: Vec<(u16, u16)> = self.flow.returns(at).into_iter().map(|to| (to, to)).collect();
-                self.choose(&targets, &mut Self::leave);
+                self.choose(&targets, Stray::Return, &mut Self::leave);
             }
             Insn::Reti => {
                 self.pop_address();
@@ -698,6 +753,7 @@ impl<'a> Emitter<'a> {
             }
             Insn::Lpm { d, inc } => self.load_flash(d, inc),
             Insn::Sleep => {
+                self.begin_conversion();
                 self.answer_sleep(behind);
                 self.code.op(Op::Ldg { var: self.memory.io[&self.image.chip.sleep.0] });
                 self.code.and(1 << self.image.chip.sleep.1);

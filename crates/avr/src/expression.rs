@@ -5,8 +5,9 @@
 //! of enumerations, and registers of devices (`PORTB`). Operators are those of C without
 //! assignment.
 
-use crate::chip::Chip;
+use crate::chip::{Chip, Kind};
 use crate::code::I;
+use crate::debug::Field;
 use crate::image::Image;
 use crate::memory::{Memory, Place};
 use bytecode::{Addr, Op};
@@ -214,6 +215,24 @@ impl Expr {
         }
     }
 
+    /// Adds the variables that the expression names.
+    pub fn objects(&self, memory: &Memory, found: &mut BTreeSet<usize>) {
+        match self {
+            Expr::Number(_) => {}
+            Expr::Name { name, index, .. } => {
+                found.extend(object_named(name, index.as_deref(), memory).map(|(object, _)| object));
+                if let Some(index) = index {
+                    index.objects(memory, found);
+                }
+            }
+            Expr::Unary(_, inner) => inner.objects(memory, found),
+            Expr::Binary(_, a, b) | Expr::Both(_, a, b) => {
+                a.objects(memory, found);
+                b.objects(memory, found);
+            }
+        }
+    }
+
     /// Emits code that pushes the value. The locations that the value depends on are added to
     /// `observed`.
     pub fn compile(&self, image: &Image, memory: &Memory, ops: &mut Vec<Op>, observed: &mut BTreeSet<Place>) -> Result<(), Wrong> {
@@ -251,27 +270,39 @@ impl Expr {
         ops: &mut Vec<Op>,
         observed: &mut BTreeSet<Place>,
     ) -> Result<(), Wrong> {
-        let element = match index {
-            Some(Expr::Number(number)) => memory.objects.iter().position(|object| object.name == format!("{name}[{number}]")),
-            _ => None,
-        };
-        let (found, index) = match element {
-            Some(found) => (Some(found), None),
-            None => (memory.objects.iter().position(|object| object.name == name), index),
-        };
-        if let Some(found) = found {
+        if let Some((found, is_element)) = object_named(name, index, memory) {
             let object = &memory.objects[found];
+            let index = index.filter(|_| !is_element);
             observed.insert(Place::Object(found));
+            // What is being written is not observed, only what was written.
+            let var = memory.shown.get(&found).copied().unwrap_or(object.global);
+            if image.debug.floats.contains(name) {
+                return Err((at, format!("`{name}` is a floating-point variable; conditions compare whole numbers")));
+            }
             match (object.count, index) {
                 (Some(_), Some(index)) => {
                     index.compile(image, memory, ops, observed)?;
-                    ops.push(Op::Ldgx { var: object.global });
+                    ops.push(Op::Ldgx { var });
                 }
-                (None, None) => ops.push(Op::Ldg { var: object.global }),
+                (None, None) => ops.push(Op::Ldg { var }),
                 (Some(_), None) => return Err((at, format!("`{name}` is an array: name an element, as in {name}[0]"))),
                 (None, Some(_)) => return Err((at, format!("`{name}` is not an array"))),
             }
             return Ok(());
+        }
+        if let (Some(field), None) = (image.debug.fields.get(name), index) {
+            return bit_field(field, memory, ops, observed).ok_or((at, format!("`{name}` lies where no variable is known")));
+        }
+        if let Some(register) = image.chip.registers.iter().find(|register| register.name == name) {
+            let why = match register.kind {
+                Kind::Status => "flags are not kept where they are dead; `SREG_I` is the interrupt flag",
+                Kind::Stack { .. } => "the stack pointer cannot be observed",
+                Kind::Counter | Kind::Serial | Kind::Sample => "it has a value only when it is read; name the variable that keeps it",
+                _ => "",
+            };
+            if !why.is_empty() {
+                return Err((at, format!("a condition cannot name {name}: {why}")));
+            }
         }
         if let Some(register) = image.chip.registers.iter().find(|register| register.name == name)
             && let Some(var) = memory.io.get(&register.addr)
@@ -281,6 +312,8 @@ impl Expr {
             return Ok(());
         }
         if name == "SREG_I" {
+            let status = image.chip.registers.iter().find(|register| register.kind == Kind::Status);
+            observed.extend(status.map(|register| Place::Io(register.addr)));
             ops.push(Op::Ldg { var: I });
             return Ok(());
         }
@@ -294,6 +327,45 @@ impl Expr {
             if names.is_empty() { "the program has no named variables".to_owned() } else { format!("variables are: {}", names.join(", ")) };
         Err((at, format!("the program has no variable `{name}`; {known}")))
     }
+}
+
+/// The variable with a name and an index, and whether it is itself the element.
+fn object_named(name: &str, index: Option<&Expr>, memory: &Memory) -> Option<(usize, bool)> {
+    let position = |name: &str| memory.objects.iter().position(|object| object.name == name);
+    if let Some(Expr::Number(number)) = index
+        && let Some(found) = position(&format!("{name}[{number}]"))
+    {
+        return Some((found, true));
+    }
+    position(name).map(|found| (found, false))
+}
+
+/// Pushes the value of a bit-field. `None` if its bytes are not those of a variable.
+fn bit_field(field: &Field, memory: &Memory, ops: &mut Vec<Op>, observed: &mut BTreeSet<Place>) -> Option<()> {
+    ops.push(Op::Ldc { value: 0 });
+    let bytes = (field.bit + field.size).div_ceil(8);
+    for byte in 0..bytes {
+        let addr = field.addr.checked_add(byte.into())?;
+        let place = memory.place(addr);
+        let Place::Object(index) = place else { return None };
+        let object = &memory.objects[index];
+        if object.scalar.size != 1 {
+            return None;
+        }
+        observed.insert(place);
+        match object.count {
+            Some(_) => ops.extend([Op::Ldc { value: i32::from(addr - object.addr) }, Op::Ldgx { var: object.global }]),
+            None => ops.push(Op::Ldg { var: object.global }),
+        }
+        ops.extend([Op::Ldc { value: 0xff }, Op::And {}, Op::Ldc { value: i32::from(byte) * 8 }, Op::Shl {}, Op::Or {}]);
+    }
+    let mask = if field.size >= 31 { i32::MAX } else { (1 << field.size) - 1 };
+    ops.extend([Op::Ldc { value: field.bit.into() }, Op::Shr {}, Op::Ldc { value: mask }, Op::And {}]);
+    if field.signed {
+        let sign = 1_i32.checked_shl(u32::from(field.size).wrapping_sub(1)).unwrap_or(0);
+        ops.extend([Op::Ldc { value: sign }, Op::Xor {}, Op::Ldc { value: sign }, Op::Sub {}]);
+    }
+    Some(())
 }
 
 /// An atom under construction: its name and code, up to RET.

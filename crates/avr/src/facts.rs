@@ -2,6 +2,7 @@
 //! to which PUSH, whether interrupts can be enabled.
 
 use crate::chip::{Chip, Kind};
+use crate::clobber::{self, Registers};
 use crate::flow::Flow;
 use crate::insn::{Insn, Logic, Mode, One, flag};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,8 @@ const MAX_DEPTH: usize = 128;
 pub struct Facts {
     chip: &'static Chip,
     resolved: BTreeMap<u16, u16>,
+    /// The constants that instructions store in the status register.
+    stored: BTreeMap<u16, u8>,
     pushes: BTreeMap<u16, usize>,
     pops: BTreeMap<u16, Vec<usize>>,
     enabled: BTreeMap<u16, Enabled>,
@@ -51,11 +54,13 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Analyses a program. At the instructions `all` every register matters.
-    pub fn of(flow: &Flow, chip: &'static Chip, all: BTreeSet<u16>) -> Facts {
+    /// Analyses a program. At the instructions `all` every register matters; the registers
+    /// `changed` may be changed by handlers at any time.
+    pub fn of(flow: &Flow, chip: &'static Chip, all: BTreeSet<u16>, changed: Registers) -> Facts {
         let mut facts = Facts {
             chip,
             resolved: BTreeMap::new(),
+            stored: BTreeMap::new(),
             pushes: BTreeMap::new(),
             pops: BTreeMap::new(),
             enabled: BTreeMap::new(),
@@ -63,7 +68,7 @@ impl Facts {
             slots: 0,
             unresolved: false,
         };
-        facts.find_constants(flow);
+        facts.find_constants(flow, changed);
         facts.match_stack(flow);
         facts.follow_interrupt_flag(flow);
         facts.unresolved = flow
@@ -120,7 +125,7 @@ impl Facts {
     }
 
     /// Propagates constants through straight-line code.
-    fn find_constants(&mut self, flow: &Flow) {
+    fn find_constants(&mut self, flow: &Flow, changed: Registers) {
         let leaders = flow.leaders();
         let mut known: [Option<u8>; 32] = [None; 32];
         let mut carry: Option<bool> = None;
@@ -131,7 +136,15 @@ impl Facts {
                 carry = None;
             }
             expected = Some(at.wrapping_add(node.len));
+            (0..32).filter(|r| changed & 1 << r != 0).for_each(|r| known[r] = None);
+            carry = carry.filter(|_| changed & 1 << clobber::FLAGS == 0);
             let Some(insn) = node.insn else { continue };
+            if let Insn::Store { addr, r } = insn
+                && self.kind(addr) == Some(Kind::Status)
+                && let Some(value) = known[r as usize]
+            {
+                self.stored.insert(at, value);
+            }
             if let Insn::Ld { ptr, mode, .. } | Insn::St { ptr, mode, .. } = insn {
                 let pointer = known[ptr as usize].zip(known[ptr as usize + 1]).map(|(low, high)| u16::from_le_bytes([low, high]));
                 if let Some(pointer) = pointer {
@@ -183,7 +196,7 @@ impl Facts {
                             unknown.insert(at);
                         }
                     },
-                    Some(Insn::Call { to }) if to == at.wrapping_add(node.len) => stack.extend([Slot::Frame, Slot::Frame]),
+                    Some(Insn::Call { .. }) if flow.is_room(at) => stack.extend([Slot::Frame, Slot::Frame]),
                     Some(Insn::Store { addr, .. }) if self.kind(addr) == Some(Kind::Stack { high: false }) => {
                         // A frame is made or released.
                         if stack.last() == Some(&Slot::Block) {
@@ -258,7 +271,11 @@ impl Facts {
                         Enabled::No
                     }
                 }
-                Some(Insn::Store { addr, .. }) if self.kind(addr) == Some(Kind::Status) => Enabled::Perhaps,
+                Some(Insn::Store { addr, .. }) if self.kind(addr) == Some(Kind::Status) => match self.stored.get(&at) {
+                    Some(value) if value & 1 << flag::I == 0 => Enabled::No,
+                    Some(_) => Enabled::Yes,
+                    None => Enabled::Perhaps,
+                },
                 _ => now,
             };
             let callees = flow.callees(at);

@@ -41,9 +41,15 @@ pub struct Flow {
     pub functions: BTreeMap<u16, Function>,
     /// The handlers that the program has: number of the vector, entry.
     pub handlers: Vec<(u8, u16)>,
+    /// The vectors that lead to a reset, because the program has no handler for them.
+    pub missing: Vec<u8>,
     /// The possible targets of jumps and calls through pointers.
-    pub jump_targets: BTreeSet<u16>,
+    jump_targets: BTreeSet<u16>,
     pub call_targets: BTreeSet<u16>,
+    /// The targets of jumps through pointers in functions of the library, by their addresses.
+    library: BTreeMap<u16, BTreeSet<u16>>,
+    /// Calls that only make two bytes of room on the stack.
+    rooms: BTreeSet<u16>,
     /// Whether the program was not followed to its end because its functions share too much code.
     pub is_too_large: bool,
     /// The functions that an instruction belongs to, by their entries.
@@ -57,16 +63,15 @@ const MAX_INSTRUCTIONS: usize = 1 << 19;
 impl Flow {
     /// Finds the code of a program.
     pub fn of(image: &Image, chip: &Chip) -> Flow {
-        let mut flow = Flow::default();
-        let bad = image.symbol("__bad_interrupt");
+        let mut flow = Flow { library: image.library_jumps(), ..Flow::default() };
         for vector in 1..chip.vectors {
             let at = u16::from(vector) * 2;
-            if let Some((Insn::Jump { to }, _)) = decode(&image.flash, at)
-                && Some(u32::from(to) * 2) != bad
-                && to != 0
-                && !image.is_reset_jump(to)
-            {
-                flow.handlers.push((vector, to));
+            match decode(&image.flash, at) {
+                // A vector that is not used leads to `__bad_interrupt`, which begins again at 0
+                // unless the program defines what it does.
+                Some((Insn::Jump { to }, _)) if to == 0 || image.is_reset_jump(to) => flow.missing.push(vector),
+                Some((Insn::Jump { to }, _)) => flow.handlers.push((vector, to)),
+                _ => {}
             }
         }
         let mut open: Vec<u16> = vec![0];
@@ -88,12 +93,16 @@ impl Flow {
             }
             // Functions that are only called through pointers are needed only if there are such
             // calls.
-            let uses = flow.nodes.values().any(|node| matches!(node.insn, Some(Insn::Icall | Insn::Ijmp)));
-            if !uses || pointers {
+            let through = |(at, node): (&u16, &Node)| match node.insn {
+                Some(Insn::Icall) => true,
+                Some(Insn::Ijmp) => !flow.library.contains_key(at),
+                _ => false,
+            };
+            if pointers || !flow.nodes.iter().any(through) {
                 break;
             }
             pointers = true;
-            flow.call_targets = image.functions.iter().filter_map(|f| u16::try_from(f.addr / 2).ok()).collect();
+            flow.call_targets = image.pointers();
             flow.jump_targets = image.jump_table();
             flow.jump_targets.extend(&flow.call_targets);
             open.extend(&flow.call_targets);
@@ -117,7 +126,10 @@ impl Flow {
                 None => Node { insn: None, len: 1 },
             });
             match node.insn {
-                Some(Insn::Call { to }) if to != at.wrapping_add(node.len) => {
+                Some(Insn::Call { to }) if to == at.wrapping_add(node.len) && node.len == 1 && image.names_at(to).next().is_none() => {
+                    self.rooms.insert(at);
+                }
+                Some(Insn::Call { to }) => {
                     function.calls.insert(to);
                 }
                 Some(Insn::Icall) => function.calls_any = true,
@@ -144,13 +156,24 @@ impl Flow {
             None | Some(Insn::Ret | Insn::Reti) => Vec::new(),
             Some(Insn::Jump { to }) => vec![to],
             Some(Insn::Branch { to, .. }) => vec![behind, to],
-            Some(Insn::Ijmp) => self.jump_targets.iter().copied().collect(),
+            Some(Insn::Ijmp) => self.jumps(at).iter().copied().collect(),
             Some(insn) if insn.skips() => {
                 let skipped = self.nodes.get(&behind).map_or(1, |node| node.len);
                 vec![behind, behind.wrapping_add(skipped)]
             }
             Some(_) => vec![behind],
         }
+    }
+
+    /// The possible targets of the jump through a pointer at this address.
+    pub fn jumps(&self, at: u16) -> &BTreeSet<u16> {
+        self.library.get(&at).unwrap_or(&self.jump_targets)
+    }
+
+    /// Whether the call at this address only makes two bytes of room on the stack: a short call of
+    /// the next instruction, which is no function.
+    pub fn is_room(&self, at: u16) -> bool {
+        self.rooms.contains(&at)
     }
 
     /// Fills in the return addresses of functions.
@@ -162,7 +185,7 @@ impl Flow {
                 let node = self.nodes[&at];
                 let behind = at.wrapping_add(node.len);
                 match node.insn {
-                    Some(Insn::Call { to }) if to != behind => {
+                    Some(Insn::Call { to }) if !self.rooms.contains(&at) => {
                         returns.entry(to).or_default().insert(behind);
                     }
                     Some(Insn::Icall) => {
@@ -195,7 +218,7 @@ impl Flow {
     pub fn callees(&self, at: u16) -> Vec<u16> {
         let Some(node) = self.nodes.get(&at) else { return Vec::new() };
         match node.insn {
-            Some(Insn::Call { to }) if to != at.wrapping_add(node.len) => vec![to],
+            Some(Insn::Call { to }) if !self.is_room(at) => vec![to],
             Some(Insn::Icall) => self.call_targets.iter().copied().collect(),
             _ => Vec::new(),
         }
@@ -213,6 +236,21 @@ impl Flow {
             }
         }
         all
+    }
+
+    /// The number of ways to each instruction, calls and interrupts counted.
+    pub fn ways(&self) -> BTreeMap<u16, usize> {
+        let mut ways: BTreeMap<u16, usize> = BTreeMap::new();
+        // A function is entered from elsewhere.
+        for &entry in self.functions.keys() {
+            *ways.entry(entry).or_default() += 1;
+        }
+        for &at in self.nodes.keys() {
+            for next in self.next(at) {
+                *ways.entry(next).or_default() += 1;
+            }
+        }
+        ways
     }
 
     /// The instructions at which several paths join, or that are not reached from the one before.

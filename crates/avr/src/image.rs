@@ -4,7 +4,8 @@ use crate::chip::Chip;
 use crate::debug::{self, Debug};
 use object::read::elf::{ElfFile32, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolKind};
-use std::collections::BTreeSet;
+use crate::insn::Insn;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The addresses where the linker puts data, and the EEPROM.
 const DATA: u64 = 0x80_0000;
@@ -251,6 +252,90 @@ impl Image {
     pub fn flash_byte(&self, at: u16) -> u8 {
         let word = self.flash[(at as usize / 2) % self.flash.len()];
         if at.is_multiple_of(2) { word as u8 } else { (word >> 8) as u8 }
+    }
+
+    /// All instructions from the end of the vectors to that of the code, one after the other,
+    /// constants in between included.
+    fn sweep(&self) -> impl Iterator<Item = (u16, crate::insn::Insn, u16)> + '_ {
+        let (mut at, end) = (0, self.code_end() / 2);
+        std::iter::from_fn(move || {
+            while at < end {
+                let here = at;
+                match crate::insn::decode(&self.flash, here) {
+                    Some((insn, len)) => {
+                        at += len;
+                        return Some((here, insn, len));
+                    }
+                    None => at += 1,
+                }
+            }
+            None
+        })
+    }
+
+    /// The targets of jumps through pointers in functions of the library, by the addresses of the
+    /// jumps. `__prologue_saves__` goes on where its caller says, with a constant, and `longjmp`
+    /// where a call of `setjmp` returns.
+    pub fn library_jumps(&self) -> BTreeMap<u16, BTreeSet<u16>> {
+        let jump_of = |name: &str| {
+            let start = u16::try_from(self.symbol(name)? / 2).ok()?;
+            let mut at = start;
+            for _ in 0..64 {
+                let (insn, len) = crate::insn::decode(&self.flash, at)?;
+                if insn == Insn::Ijmp {
+                    return Some((start, at));
+                }
+                at += len;
+            }
+            None
+        };
+        let mut found: BTreeMap<u16, BTreeSet<u16>> = BTreeMap::new();
+        if let Some((start, end)) = jump_of("__prologue_saves__") {
+            let mut z = [None; 2];
+            for (_, insn, _) in self.sweep() {
+                match insn {
+                    Insn::Ldi { d: d @ 30..=31, k } => z[usize::from(d - 30)] = Some(k),
+                    Insn::Jump { to } if (start..=end).contains(&to) => {
+                        if let [Some(low), Some(high)] = z {
+                            found.entry(end).or_default().insert(u16::from_le_bytes([low, high]));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if let (Some((_, end)), Some(saved)) = (jump_of("longjmp"), self.symbol("setjmp")) {
+            let returns = self.sweep().filter(|(_, insn, _)| matches!(insn, Insn::Call { to } if u32::from(*to) * 2 == saved));
+            found.entry(end).or_default().extend(returns.map(|(at, _, len)| at + len));
+        }
+        found
+    }
+
+    /// The functions whose addresses the program has: as two constants in code, in initialised
+    /// data, or in the tables before the code.
+    pub fn pointers(&self) -> BTreeSet<u16> {
+        let functions: BTreeSet<u16> = self.functions.iter().filter_map(|f| u16::try_from(f.addr / 2).ok()).collect();
+        let mut found = BTreeSet::new();
+        let mut known: [Option<u8>; 32] = [None; 32];
+        for (_, insn, _) in self.sweep() {
+            let Insn::Ldi { d, k } = insn else { continue };
+            known[usize::from(d)] = Some(k);
+            if let (Some(low), Some(high)) = (known[usize::from(d & !1)], known[usize::from(d | 1)]) {
+                found.insert(u16::from_le_bytes([low, high]));
+            }
+        }
+        found.extend(self.initial.windows(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
+        let (start, end) = self.constants();
+        found.extend((start..end).map(|at| u16::from_le_bytes([self.flash_byte(at), self.flash_byte(at.wrapping_add(1))])));
+        found.retain(|at| functions.contains(at));
+        found
+    }
+
+    /// The bytes of the flash between the vectors and the start-up code, which hold constants.
+    fn constants(&self) -> (u16, u16) {
+        let start = u16::from(self.chip.vectors) * 4;
+        let end = self.symbol("__ctors_end").or_else(|| self.symbol("__init")).map_or(start, |end| end as u16);
+        (start, end.max(start))
     }
 
     /// The targets of the tables of `switch` statements: the words between the vectors and the

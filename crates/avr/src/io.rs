@@ -64,22 +64,56 @@ impl Emitter<'_> {
     fn choose_input(&mut self, addr: u16, wanted: u8) {
         match self.options.inputs.get(&addr).copied() {
             Some(range) => self.choose_between(range.least.into(), range.greatest.into()),
-            None => {
-                self.code.c(0);
-                for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
-                    self.code.pop(T1);
-                    let (one, end) = (self.code.mark(), self.code.mark());
-                    self.code.or(one);
-                    self.code.push(T1);
-                    self.code.jump(end);
-                    self.code.place(one);
-                    self.code.push(T1);
-                    self.code.c(1 << bit);
-                    self.code.op(Op::Or {});
-                    self.code.place(end);
-                }
-            }
+            None => self.choose_bits(wanted),
         }
+    }
+
+    /// Pushes a value of which the environment chooses the bits `wanted`.
+    pub fn choose_bits(&mut self, wanted: u8) {
+        self.code.c(0);
+        for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
+            self.code.pop(T1);
+            let (one, end) = (self.code.mark(), self.code.mark());
+            self.code.or(one);
+            self.code.push(T1);
+            self.code.jump(end);
+            self.code.place(one);
+            self.code.push(T1);
+            self.code.c(1 << bit);
+            self.code.op(Op::Or {});
+            self.code.place(end);
+        }
+    }
+
+    /// Going to sleep begins a conversion, if the mode of sleep is the one of the converter and
+    /// that is on.
+    pub fn begin_conversion(&mut self) {
+        let chip = self.image.chip;
+        let (Some(mode), Some(converter)) = (self.io(chip.sleep_mode.0), self.io(chip.adcsra)) else { return };
+        let Some(enable) = self.io(chip.sleep.0) else { return };
+        let (sleeps, end) = (self.code.mark(), self.code.mark());
+        self.code.op(Op::Ldg { var: enable });
+        self.code.and(1 << chip.sleep.1);
+        self.code.jump_not_zero(sleeps);
+        self.code.jump(end);
+        self.code.place(sleeps);
+        self.code.op(Op::Ldg { var: mode });
+        self.code.and(chip.sleep_mode.1.into());
+        self.code.c(chip.sleep_mode.2.into());
+        self.code.op(Op::Eq {});
+        self.code.op(Op::Ldg { var: converter });
+        self.code.and(0x80);
+        self.code.op(Op::Lnot {});
+        self.code.op(Op::Lnot {});
+        self.code.op(Op::And {});
+        self.code.jump_zero(end);
+        self.code.op(Op::Ldg { var: converter });
+        self.code.c(0x40);
+        self.code.op(Op::Or {});
+        self.code.op(Op::Stg { var: converter });
+        self.code.place(end);
+        // The processor sleeps in a state of its own, in which the conversion is under way.
+        self.code.step(bytecode::Mode::Normal);
     }
 
     fn choose_between(&mut self, least: i32, greatest: i32) {

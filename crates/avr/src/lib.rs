@@ -10,8 +10,9 @@
 //! | `insn` | words | instructions |
 //! | `flow` | instructions | functions, calls, returns |
 //! | `facts`, `live` | functions | constant addresses, dead registers and flags, bit by bit |
+//! | `clobber`, `escape`, `masks` | functions | registers that handlers change, addresses of the stack, interrupts that can be enabled |
 //! | `memory` | variables, registers of devices | where they are in a state |
-//! | `sharing`, `races` | what handlers access | where an interrupt can matter |
+//! | `sharing`, `races`, `loops` | what handlers access | where an interrupt can matter, where a step must end |
 //! | `emit`, `arith`, `access`, `io` | instructions | byte-code of the processor |
 //! | `environment` | interrupts | byte-code of the devices |
 //! | `expression` | formulas | atoms over variables |
@@ -21,10 +22,12 @@
 mod access;
 mod arith;
 mod chip;
+mod clobber;
 mod code;
 mod debug;
 mod emit;
 mod environment;
+mod escape;
 mod expression;
 mod facts;
 mod flow;
@@ -32,6 +35,8 @@ mod image;
 mod insn;
 mod io;
 mod live;
+mod loops;
+mod masks;
 mod memory;
 mod options;
 mod races;
@@ -190,14 +195,30 @@ fn translate(
         return Err(too_large());
     }
     let at_break = |at: &u16| options.halts_at_break && matches!(flow.nodes[at].insn, Some(insn::Insn::Break));
-    let facts = Facts::of(&flow, chip, flow.nodes.keys().copied().filter(at_break).collect());
+    let ends: BTreeSet<u16> = flow.nodes.keys().copied().filter(at_break).collect();
+    let facts = Facts::of(&flow, chip, ends.clone(), 0);
+    let possible = masks::possible(&flow, &facts);
+    let is_possible = |source: &chip::Source| possible.get(&source.mask.0).is_some_and(|bits| bits & 1 << source.mask.1 != 0);
+    let is_silent = |source: &chip::Source| options.silent.iter().any(|name| name == source.name);
+    let default = image.symbol("__bad_interrupt").map(|addr| addr / 2);
+    let source_of = |vector: u8| chip.sources.iter().find(|source| source.vector == vector);
     let handlers: Vec<(u8, u16)> = flow
         .handlers
         .iter()
         .copied()
-        .filter(|(vector, _)| chip.sources.iter().any(|s| s.vector == *vector && !options.silent.iter().any(|name| name == s.name)))
+        .filter(|(vector, entry)| {
+            // The handler for everything else stands for those interrupts that can be enabled.
+            let wanted = |source: &chip::Source| !is_silent(source) && (Some(u32::from(*entry)) != default || is_possible(source));
+            source_of(*vector).is_some_and(wanted)
+        })
         .collect();
-    let used: Vec<&chip::Source> = chip.sources.iter().filter(|s| handlers.iter().any(|(vector, _)| *vector == s.vector)).collect();
+    let changed = clobber::changed(&flow, &facts, &handlers);
+    let facts = if changed == 0 { facts } else { Facts::of(&flow, chip, ends, changed) };
+    let enables = flow.nodes.keys().any(|at| facts.enabled(*at) != facts::Enabled::No);
+    let is_missing =
+        |source: &chip::Source| enables && flow.missing.contains(&source.vector) && is_possible(source) && !is_silent(source);
+    let is_used = |source: &&chip::Source| is_missing(source) || handlers.iter().any(|(vector, _)| *vector == source.vector);
+    let used: Vec<&chip::Source> = chip.sources.iter().filter(is_used).collect();
     let mut registers: BTreeSet<u16> = used.iter().flat_map(|source| environment::registers(source)).collect();
     if flow.nodes.values().any(|node| matches!(node.insn, Some(insn::Insn::Sleep))) {
         registers.insert(chip.sleep.0);
@@ -207,8 +228,14 @@ fn translate(
 
     let mut globals =
         vec![Variable { shown: if options.registers { Shown::Number } else { Shown::Hidden }, ..Variable::scalar("SREG_I", Type::Bit) }];
-    let stack = options.stack.or_else(|| stack::most(&flow, &facts, &handlers));
-    let mut memory = Memory::of(image, &flow, &facts, &registers, stack, &mut globals);
+    // The heap lies between the variables and the stack.
+    let has_heap = image.data.iter().any(|symbol| symbol.name == "__brkval");
+    let stack = options.stack.or_else(|| stack::most(&flow, &facts, &handlers).filter(|_| !has_heap));
+    let mut memory = Memory::of(image, &flow, &facts, &registers, stack, !options.noinit_zero, &mut globals);
+    let mut named = BTreeSet::new();
+    let expressions = stated.iter().flat_map(|s| s.atoms.iter().map(|(_, _, expr)| expr)).chain(lists.iter().flat_map(|(_, list)| list));
+    expressions.for_each(|expr| expr.objects(&memory, &mut named));
+    memory.show(&named, &mut globals);
     if options.single {
         memory.counter = Some(GlobalId(globals.len() as u16));
         globals.push(Variable::scalar("PC", Type::Unsigned(16)));
@@ -246,9 +273,10 @@ fn translate(
         values.push(ids);
     }
 
-    let liveness = Liveness::of(&flow, &facts, Live::everything(facts.slots));
     let handlers_need = needs_of_handlers(&flow, &facts, &handlers);
-    let mut sharing = Sharing::of(&flow, &facts, &memory, chip, handlers.clone(), observed);
+    let liveness = Liveness::of(&flow, &facts, Live::everything(facts.slots), &handlers_need);
+    let mut sharing = Sharing::of(&flow, &facts, &memory, &used, handlers.clone(), observed);
+    (sharing.changed, sharing.needed) = (changed, clobber::alive(&handlers_need));
     sharing.all_points = options.all_points;
     if guard.is_some() {
         sharing.resets = true;
@@ -327,7 +355,9 @@ fn translate(
 /// the first of which has the number `first`. `None` if the program never resets it.
 fn watchdog(chip: &chip::Chip, memory: &Memory, feedings: &[Addr], first: usize) -> Option<(Formula, Vec<AtomCode>)> {
     let register = *memory.io.get(&chip.watchdog.0).filter(|_| !feedings.is_empty())?;
-    let on = vec![Op::Ldg { var: register }, Op::Ldc { value: chip.watchdog.1.into() }, Op::And {}];
+    // One that only interrupts needs no feeding.
+    let resets = chip.watchdog.1 & !chip.watchdog_interrupts;
+    let on = vec![Op::Ldg { var: register }, Op::Ldc { value: resets.into() }, Op::And {}];
     let mut fed = vec![Op::Ldc { value: 0 }];
     for &addr in feedings {
         fed.extend([Op::Ldc { value: 0 }, Op::At { place: (ProcessId(0), addr) }, Op::Or {}]);
@@ -345,7 +375,7 @@ fn needs_of_handlers(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Live
     if handlers.is_empty() {
         return needs;
     }
-    let alone = Liveness::of(flow, facts, Live::nothing(facts.slots));
+    let alone = Liveness::of(flow, facts, Live::nothing(facts.slots), &needs);
     for (_, entry) in handlers {
         needs.merge(&alone.before(*entry));
     }

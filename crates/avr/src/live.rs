@@ -312,8 +312,9 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Analyses a program. At the end of a handler `at_end` is alive.
-    pub fn of(flow: &Flow, facts: &Facts, at_end: Live) -> Liveness {
+    /// Analyses a program. At the end of a handler `at_end` is alive, and `handlers` where interrupts
+    /// may be enabled.
+    pub fn of(flow: &Flow, facts: &Facts, at_end: Live, handlers: &Live) -> Liveness {
         let slots = at_end.slots.len();
         let mut this = Liveness { before: BTreeMap::new(), slots, at_end };
         let mut users: BTreeMap<u16, BTreeSet<u16>> = BTreeMap::new();
@@ -325,10 +326,13 @@ impl Liveness {
         let mut open: BTreeSet<u16> = flow.nodes.keys().copied().collect();
         while let Some(at) = open.pop_last() {
             let Some(node) = flow.nodes.get(&at) else { continue };
-            let now = match &node.insn {
+            let mut now = match &node.insn {
                 Some(insn) => before(insn, at, facts, &this.after(flow, facts, at)),
                 None => Live::nothing(slots),
             };
+            if facts.enabled(at) != crate::facts::Enabled::No {
+                now.merge(handlers);
+            }
             if this.before.get(&at) != Some(&now) {
                 this.before.insert(at, now);
                 open.extend(users.get(&at).into_iter().flatten());

@@ -69,6 +69,12 @@ pub struct Memory {
     pub eeprom: Option<GlobalId>,
     /// The address of the next instruction, where tests want it.
     pub counter: Option<GlobalId>,
+    /// For variables of several bytes that a property refers to: copies of their values after the
+    /// last byte was written, by the numbers of the objects.
+    pub shown: BTreeMap<usize, GlobalId>,
+    /// Which bytes of the variables that the start-up code does not set have a value: the first
+    /// address, and the array.
+    pub noinit: Option<(std::ops::Range<u16>, GlobalId)>,
     ram: u16,
 }
 
@@ -76,13 +82,15 @@ const BYTE: Scalar = Scalar { size: 1, signed: false, boolean: false };
 
 impl Memory {
     /// Lays out the memory; the variables are appended to `globals`. `stack` is the most bytes that
-    /// the stack can take, if that is known.
+    /// the stack can take, if that is known. `noinit` says that variables which the start-up code
+    /// does not set begin with any value.
     pub fn of(
         image: &Image,
         flow: &Flow,
         facts: &Facts,
         more_io: &BTreeSet<u16>,
         stack: Option<u16>,
+        noinit: bool,
         globals: &mut Vec<Variable>,
     ) -> Memory {
         let chip = image.chip;
@@ -93,6 +101,8 @@ impl Memory {
             flash: None,
             eeprom: None,
             counter: None,
+            shown: BTreeMap::new(),
+            noinit: None,
             ram: chip.ram.0,
         };
         let room = chip.ram.1 + 1 - image.data_end;
@@ -132,6 +142,13 @@ impl Memory {
             table.shown = Shown::Hidden;
             memory.flash = Some((start, end - start, GlobalId(globals.len() as u16)));
             globals.push(table);
+        }
+        if noinit && !image.noinit.is_empty() {
+            let size = u32::from(image.noinit.end - image.noinit.start);
+            let mut valid = Variable::array(unique("noinit is set".to_owned(), globals), Type::Bit, size);
+            valid.shown = Shown::Hidden;
+            memory.noinit = Some((image.noinit.clone(), GlobalId(globals.len() as u16)));
+            globals.push(valid);
         }
         if memory.io.contains_key(&chip.eecr) {
             let mut eeprom = Variable::array("eeprom", Type::Byte, chip.eeprom.into());
@@ -174,6 +191,29 @@ impl Memory {
             global: GlobalId(globals.len() as u16),
         });
         globals.push(variable);
+    }
+
+    /// Adds a copy of each of these objects that has several bytes, for properties.
+    pub fn show(&mut self, objects: &BTreeSet<usize>, globals: &mut Vec<Variable>) {
+        for &index in objects.iter().filter(|index| self.objects[**index].scalar.size > 1) {
+            let original = globals[self.objects[index].global.index()].clone();
+            let name = unique(format!("{} as written", original.name), globals);
+            self.shown.insert(index, GlobalId(globals.len() as u16));
+            globals.push(Variable { name, shown: Shown::Hidden, ..original });
+        }
+    }
+
+    /// Whether a byte of SRAM has any value at the start.
+    pub fn is_noinit(&self, addr: u16) -> bool {
+        self.noinit.as_ref().is_some_and(|(range, _)| range.contains(&addr))
+    }
+
+    /// The first address of the scalar that contains an address, if that has several bytes.
+    pub fn scalar(&self, addr: u16) -> Option<u16> {
+        let Place::Object(index) = self.place(addr) else { return None };
+        let object = &self.objects[index];
+        let size = u16::from(object.scalar.size);
+        (size > 1).then(|| addr - (addr - object.addr) % size)
     }
 
     /// The object at an address.

@@ -25,6 +25,8 @@ pub struct Options {
     pub races: bool,
     /// Whether it is an error to read a byte of the stack that was never written.
     pub uninitialised: bool,
+    /// Whether variables that the start-up code does not set begin as zero.
+    pub noinit_zero: bool,
     /// The number of bytes of the stack that are kept, if the user gives it.
     pub stack: Option<u16>,
     /// Whether an interrupt can be taken before every instruction, instead of only where it
@@ -64,6 +66,9 @@ impl Options {
                 "below" if value == "keep" => options.keeps_below = true,
                 "below" if value == "forget" => {}
                 "below" => return Err(format!("`below` is `forget` or `keep`, not `{value}`")),
+                "noinit" if value == "zero" => options.noinit_zero = true,
+                "noinit" if value == "any" => {}
+                "noinit" => return Err(format!("`noinit` is `any` or `zero`, not `{value}`")),
                 "watchdog" => options.resets = switch(name, value)?,
                 "device" => options.device = Some(value.clone()),
                 "registers" => options.registers = switch(name, value)?,

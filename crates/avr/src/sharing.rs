@@ -6,13 +6,16 @@
 //! is enough to take interrupts before instructions that do access such data. This is a
 //! partial-order reduction, carried out in the code.
 
-use crate::chip::{Chip, Kind};
+use crate::chip::{Kind, Source};
+use crate::clobber::{self, Registers};
 use crate::emit::Before;
+use crate::escape;
 use crate::facts::{Enabled, Facts};
 use crate::flow::Flow;
 use crate::image::Image;
-use crate::insn::{Insn, flag};
+use crate::insn::{Insn, Mode, flag};
 use crate::live::{Live, Liveness};
+use crate::loops;
 use crate::memory::{Memory, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +24,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Sharing {
     /// Handlers that can be taken: number of the vector, entry.
     pub handlers: Vec<(u8, u16)>,
+    /// Vectors of interrupts that the program may enable and has no handler for.
+    pub missing: Vec<u8>,
+    /// The registers that handlers change, and those whose values they use.
+    pub changed: Registers,
+    pub needed: Registers,
     /// The registers that some instruction writes.
     pub written: [bool; 32],
     /// Instructions directly after one that enables interrupts: they are executed first.
@@ -30,10 +38,14 @@ pub struct Sharing {
     /// Whether handlers read or write through pointers.
     any_read: bool,
     any_write: bool,
+    /// Whether such a pointer may lead to the stack of the interrupted code.
+    pub stack: bool,
     /// Whether every instruction counts as an access to data that handlers access.
     pub all_points: bool,
     /// Writes to these must be visible, because a property refers to them.
     pub observed: BTreeSet<Place>,
+    /// Instructions that complete a write to such a variable.
+    pub commits: BTreeSet<u16>,
     /// Whether the watchdog can reset the device.
     pub resets: bool,
     /// What a reset keeps.
@@ -41,15 +53,26 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    pub fn of(flow: &Flow, facts: &Facts, memory: &Memory, chip: &Chip, handlers: Vec<(u8, u16)>, observed: BTreeSet<Place>) -> Sharing {
-        let mut sharing = Sharing { handlers, observed, ..Sharing::default() };
+    /// Finds what `handlers` share. `sources` are the interrupts that can happen, those without a
+    /// handler included.
+    pub fn of(
+        flow: &Flow,
+        facts: &Facts,
+        memory: &Memory,
+        sources: &[&Source],
+        handlers: Vec<(u8, u16)>,
+        observed: BTreeSet<Place>,
+    ) -> Sharing {
+        let is_missing = |vector: &u8| handlers.iter().all(|(handled, _)| handled != vector);
+        let missing = sources.iter().map(|source| source.vector).filter(is_missing).collect();
+        let mut sharing = Sharing { missing, handlers, observed, ..Sharing::default() };
         let inside: BTreeSet<u16> = sharing
             .handlers
             .iter()
             .flat_map(|(_, entry)| flow.closure(*entry))
             .flat_map(|entry| flow.functions[&entry].insns.iter().copied().collect::<Vec<_>>())
             .collect();
-        let ways = ways_to(flow);
+        let (ways, leaders) = (flow.ways(), flow.leaders());
         for (&at, node) in &flow.nodes {
             let Some(insn) = node.insn else { continue };
             let behind = at.wrapping_add(node.len);
@@ -64,12 +87,17 @@ impl Sharing {
                 sharing.shadowed.insert(behind);
             }
             writes_registers(&insn, &mut sharing.written);
+            if completes(at, &insn, flow, facts, memory, &sharing.observed, &leaders) {
+                sharing.commits.insert(at);
+            }
             let Some(access) = facts.access(at, &insn).filter(|_| inside.contains(&at)) else { continue };
             match access.addr.map(|addr| memory.place(addr)) {
                 Some(place) => {
                     sharing.reads.extend(access.reads.then_some(place));
                     sharing.writes.extend(access.writes.then_some(place));
                 }
+                // The frame of a handler is its own.
+                None if escape::is_own_frame(at, &insn, flow, facts) => {}
                 None => {
                     sharing.any_read |= access.reads;
                     sharing.any_write |= access.writes;
@@ -77,7 +105,7 @@ impl Sharing {
             }
         }
         // Devices read and change these registers.
-        for source in chip.sources.iter().filter(|source| sharing.handlers.iter().any(|(vector, _)| *vector == source.vector)) {
+        for source in sources {
             sharing.reads.insert(Place::Io(source.mask.0));
             sharing.reads.extend(source.needs.map(|(addr, _)| Place::Io(addr)));
             if let Some(pins) = source.pins {
@@ -85,12 +113,28 @@ impl Sharing {
             }
             sharing.writes.extend(source.flag.map(|(addr, _)| Place::Io(addr)));
         }
+        sharing.stack = (sharing.any_read || sharing.any_write) && escape::escapes(flow, facts, memory);
         sharing
+    }
+
+    /// Whether an interrupt can happen at all.
+    pub fn interrupts(&self) -> bool {
+        !self.handlers.is_empty() || !self.missing.is_empty()
+    }
+
+    /// Whether an instruction uses registers that handlers change, or changes registers that they
+    /// use.
+    pub fn uses_shared_registers(&self, at: u16, insn: &Insn, facts: &Facts) -> bool {
+        if self.changed | self.needed == 0 {
+            return false;
+        }
+        let (reads, writes) = clobber::used(at, insn, facts);
+        self.changed & (reads | writes) | self.needed & writes != 0
     }
 
     /// Whether an interrupt before an instruction can make a difference.
     fn matters(&self, at: u16, insn: &Insn, facts: &Facts, memory: &Memory) -> bool {
-        if self.all_points {
+        if self.all_points || self.commits.contains(&at) {
             return true;
         }
         match insn {
@@ -98,9 +142,14 @@ impl Sharing {
             Insn::Store { addr, .. } if facts.kind(*addr) == Some(Kind::Status) => return true,
             _ => {}
         }
+        if self.uses_shared_registers(at, insn, facts) {
+            return true;
+        }
         let Some(access) = facts.access(at, insn) else { return false };
+        let through = |access: &crate::facts::Access| self.any_write || access.writes && self.any_read;
         match access.addr.map(|addr| memory.place(addr)) {
-            Some(Place::Stack | Place::Register(_)) => false,
+            Some(Place::Stack) => self.stack && through(&access),
+            Some(Place::Register(_)) => false,
             Some(place) => {
                 let (read, written) = (self.any_read || self.reads.contains(&place), self.any_write || self.writes.contains(&place));
                 // A pointer of a handler does not point to a register of a device.
@@ -108,20 +157,18 @@ impl Sharing {
                     Place::Io(_) => (self.reads.contains(&place), self.writes.contains(&place)),
                     _ => (read, written),
                 };
-                (access.reads && written)
-                    || (access.writes && (read || written || self.observed.contains(&place) || self.kept.contains(&place)))
+                (access.reads && written) || (access.writes && (read || written || self.kept.contains(&place)))
             }
             None => {
                 let objects = |places: &BTreeSet<Place>| places.iter().any(|place| matches!(place, Place::Object(_)));
-                let written = self.any_write || objects(&self.writes);
-                let read = self.any_read || objects(&self.reads);
-                written || (access.writes && read)
+                through(&access) || objects(&self.writes) || access.writes && (objects(&self.reads) || objects(&self.kept))
             }
         }
     }
 }
 
-fn writes_registers(insn: &Insn, written: &mut [bool; 32]) {
+/// The registers that an instruction writes.
+pub fn writes_registers(insn: &Insn, written: &mut [bool; 32]) {
     let mut mark = |r: u8| written[r as usize] = true;
     match *insn {
         Insn::Add { d, .. }
@@ -143,16 +190,18 @@ fn writes_registers(insn: &Insn, written: &mut [bool; 32]) {
             mark(0);
             mark(1);
         }
+        Insn::Ld { d, mode: Mode::At(_), .. } | Insn::Lpm { d, inc: false } => mark(d),
         Insn::Ld { d, ptr, .. } => {
             mark(d);
             mark(ptr);
             mark(ptr + 1);
         }
+        Insn::St { mode: Mode::At(_), .. } => {}
         Insn::St { ptr, .. } => {
             mark(ptr);
             mark(ptr + 1);
         }
-        Insn::Lpm { d, .. } => {
+        Insn::Lpm { d, inc: true } => {
             mark(d);
             mark(30);
             mark(31);
@@ -163,7 +212,7 @@ fn writes_registers(insn: &Insn, written: &mut [bool; 32]) {
 }
 
 /// The bits of an input that an instruction chooses and that matter; 0 if it chooses none.
-pub fn chosen(at: u16, insn: &Insn, facts: &Facts, after: &Live) -> u8 {
+fn chosen(at: u16, insn: &Insn, facts: &Facts, memory: &Memory, after: &Live) -> u8 {
     let (addr, mask) = match *insn {
         Insn::Load { d, addr } => (addr, after.regs[d as usize]),
         Insn::SkipIo { addr, bit, .. } => (addr, 1 << bit),
@@ -173,45 +222,37 @@ pub fn chosen(at: u16, insn: &Insn, facts: &Facts, after: &Live) -> u8 {
         },
         _ => return 0,
     };
+    if memory.is_noinit(addr) {
+        return 0xff;
+    }
     match facts.kind(addr) {
         None | Some(Kind::Plain | Kind::Stack { .. } | Kind::Status) => 0,
         Some(_) => mask,
     }
 }
 
-/// The number of instructions from which each instruction is reached, within functions.
-fn ways_to(flow: &Flow) -> BTreeMap<u16, usize> {
-    let mut ways: BTreeMap<u16, usize> = BTreeMap::new();
-    for &at in flow.nodes.keys() {
-        for next in flow.next(at) {
-            *ways.entry(next).or_default() += 1;
-        }
-    }
-    ways
-}
-
 /// How the step before each instruction ends.
 pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing, liveness: &Liveness) -> BTreeMap<u16, Before> {
     let mut steps = BTreeMap::new();
-    let joins = ways_to(flow);
+    let joins = flow.ways();
     // A property can refer to the watchdog, so the steps that reset it are visible.
     let watched = memory.io.contains_key(&image.chip.watchdog.0);
-    let points = loop_points(flow, facts);
+    let points = loops::points(flow, facts);
     let mut last = None;
     for (&at, node) in &flow.nodes {
         let Some(insn) = node.insn else { continue };
         let line = image.debug.line(u32::from(at) * 2);
         let after = liveness.after(flow, facts, at);
-        let enabled = facts.enabled(at) != Enabled::No && !sharing.handlers.is_empty() || sharing.resets;
-        let before = if chosen(at, &insn, facts, &after) != 0
+        let enabled = facts.enabled(at) != Enabled::No && sharing.interrupts() || sharing.resets;
+        let before = if chosen(at, &insn, facts, memory, &after) != 0
             || matches!(insn, Insn::Sleep)
             || (watched && insn == Insn::Wdr)
-            || points.get(&at) == Some(&false)
+            || points.contains(&at)
         {
             Before::Choice
-        } else if enabled && (sharing.matters(at, &insn, facts, memory) || points.contains_key(&at)) && !sharing.shadowed.contains(&at) {
+        } else if enabled && sharing.matters(at, &insn, facts, memory) && !sharing.shadowed.contains(&at) {
             Before::Point
-        } else if line != last || joins.get(&at).is_some_and(|ways| *ways > 1) || points.contains_key(&at) {
+        } else if line != last || joins.get(&at).is_some_and(|ways| *ways > 1) {
             Before::Line
         } else {
             Before::Nothing
@@ -224,7 +265,7 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
     // A step ends after a write to a variable that a property refers to.
     for (&at, node) in &flow.nodes {
         let Some(insn) = node.insn else { continue };
-        if !shows(at, &insn, flow, facts, memory, sharing) {
+        if !sharing.commits.contains(&at) && !shows(at, &insn, facts, sharing) {
             continue;
         }
         for next in flow.next(at) {
@@ -237,63 +278,71 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
     steps
 }
 
-/// Whether an instruction completes a write to a variable that a property refers to. A variable of
-/// several bytes is written by several instructions; only the last one shows its value.
-fn shows(at: u16, insn: &Insn, flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> bool {
-    let Some(access) = facts.access(at, insn).filter(|access| access.writes) else { return false };
-    let Some(addr) = access.addr else { return sharing.observed.iter().any(|place| matches!(place, Place::Object(_))) };
-    let place = memory.place(addr);
-    if !sharing.observed.contains(&place) {
-        return false;
+/// Whether an instruction may change what a property refers to, in a way that is told nowhere else:
+/// through a pointer, or the interrupt flag.
+fn shows(at: u16, insn: &Insn, facts: &Facts, sharing: &Sharing) -> bool {
+    let flag = |place: &Place| matches!(place, Place::Io(addr) if facts.kind(*addr) == Some(Kind::Status));
+    match insn {
+        Insn::Flag { bit: flag::I, .. } => sharing.observed.iter().any(flag),
+        Insn::St { .. } if facts.resolved(at).is_none() => sharing.observed.iter().any(|place| matches!(place, Place::Object(_))),
+        _ => false,
     }
-    !more_of(at, addr, place, flow, facts, memory)
 }
 
-/// Whether the code that follows directly writes another byte of the variable.
-pub fn more_of(at: u16, addr: u16, place: Place, flow: &Flow, facts: &Facts, memory: &Memory) -> bool {
-    let Place::Object(index) = place else { return false };
-    if memory.objects[index].scalar.size == 1 {
-        return false;
+/// Whether an instruction completes a write to a variable that a property refers to. A variable of
+/// several bytes is written by several instructions; only the last one shows its value.
+fn completes(
+    at: u16,
+    insn: &Insn,
+    flow: &Flow,
+    facts: &Facts,
+    memory: &Memory,
+    observed: &BTreeSet<Place>,
+    leaders: &BTreeSet<u16>,
+) -> bool {
+    let Some(access) = facts.access(at, insn).filter(|access| access.writes) else { return false };
+    let Some(addr) = access.addr else {
+        return observed.iter().any(|place| matches!(place, Place::Object(_))) && !goes_on(at, insn, flow, leaders);
+    };
+    let place = memory.place(addr);
+    // Writing the levels of pins toggles outputs.
+    if let Some(Kind::Pins { port, .. }) = facts.kind(addr) {
+        return observed.contains(&Place::Io(port));
     }
-    let leaders = flow.leaders();
+    observed.contains(&place) && !more_of(at, addr, place, flow, facts, memory, leaders)
+}
+
+/// The instructions that follow one directly, up to where paths join or part.
+fn following<'a>(at: u16, flow: &'a Flow, leaders: &'a BTreeSet<u16>) -> impl Iterator<Item = (u16, Insn)> + 'a {
     let mut next = at;
-    for _ in 0..8 {
-        next = next.wrapping_add(flow.nodes.get(&next).map_or(1, |node| node.len));
-        let Some(insn) = flow.nodes.get(&next).and_then(|node| node.insn) else { return false };
-        if leaders.contains(&next) {
-            return false;
-        }
-        let written = facts.access(next, &insn).filter(|access| access.writes).and_then(|access| access.addr);
-        if written.is_some_and(|other| memory.place(other) == place && other != addr) {
-            return true;
+    std::iter::from_fn(move || {
+        next = next.wrapping_add(flow.nodes.get(&next)?.len);
+        let insn = flow.nodes.get(&next)?.insn?;
+        (!leaders.contains(&next)).then_some((next, insn))
+    })
+}
+
+/// Whether the code that follows directly writes another byte of the same scalar.
+fn more_of(at: u16, addr: u16, place: Place, flow: &Flow, facts: &Facts, memory: &Memory, leaders: &BTreeSet<u16>) -> bool {
+    let Some(scalar) = memory.scalar(addr) else { return false };
+    let mut written = following(at, flow, leaders)
+        .filter_map(|(next, insn)| facts.access(next, &insn).filter(|access| access.writes)?.addr)
+        .take_while(|other| *other != addr);
+    written.any(|other| memory.place(other) == place && memory.scalar(other) == Some(scalar))
+}
+
+/// Whether the code that follows directly writes the byte next to this one, through the same
+/// pointer.
+fn goes_on(at: u16, insn: &Insn, flow: &Flow, leaders: &BTreeSet<u16>) -> bool {
+    let Insn::St { ptr, mode: Mode::At(q), .. } = *insn else { return false };
+    for (_, insn) in following(at, flow, leaders) {
+        let mut written = [false; 32];
+        writes_registers(&insn, &mut written);
+        match insn {
+            Insn::St { ptr: other, mode: Mode::At(p), .. } if other == ptr => return p.abs_diff(q) == 1,
+            _ if written[usize::from(ptr)] || written[usize::from(ptr) + 1] => return false,
+            _ => {}
         }
     }
     false
-}
-
-/// Loops that must not become a single step: their first instructions, and whether an interrupt can
-/// be taken there.
-fn loop_points(flow: &Flow, facts: &Facts) -> BTreeMap<u16, bool> {
-    let mut points = BTreeMap::new();
-    for &at in flow.nodes.keys() {
-        for head in flow.next(at).into_iter().filter(|head| *head <= at) {
-            let body: Vec<u16> = flow.nodes.range(head..=at).map(|(at, _)| *at).collect();
-            let leaves = |at: &u16| match flow.nodes[at].insn {
-                Some(Insn::Ret | Insn::Reti | Insn::Ijmp) | None => true,
-                _ => flow.next(*at).iter().any(|to| !(head..=body[body.len() - 1]).contains(to)),
-            };
-            let plain = |at: &u16| match &flow.nodes[at].insn {
-                Some(insn) => facts.access(*at, insn).is_none() && flow.callees(*at).is_empty() && !matches!(insn, Insn::Sleep),
-                None => true,
-            };
-            let enabled = facts.enabled(head) != Enabled::No;
-            if !body.iter().any(leaves) {
-                // It runs for ever. Each iteration is a visible step.
-                points.insert(head, enabled);
-            } else if enabled && !body.iter().all(plain) {
-                points.entry(head).or_insert(true);
-            }
-        }
-    }
-    points
 }

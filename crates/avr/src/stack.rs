@@ -61,7 +61,7 @@ fn depth(flow: &Flow, facts: &Facts, entry: u16, known: &mut BTreeMap<u16, Optio
             Some(Insn::Push { .. }) => here += 1,
             Some(Insn::Pop { .. }) => here = here.checked_sub(1)?,
             Some(Insn::Ijmp) => return None,
-            Some(Insn::Call { to }) if to == at.wrapping_add(node.len) => here += 2,
+            Some(Insn::Call { .. }) if flow.is_room(at) => here += 2,
             Some(Insn::Call { to }) => most = most.max(here + 2 + depth(flow, facts, to, known, nesting + 1)?),
             Some(Insn::Store { addr, .. }) if facts.kind(addr) == Some(Kind::Stack { high: false }) && entry != 0 => {
                 let size = frame(flow, entry)?;

@@ -270,6 +270,7 @@ pub const VIOLATIONS: &[(&str, &str)] = &[
     ("wild_jump", "wild jump"),
     ("access_outside", "access outside memory"),
     ("interrupt_race", "interrupt race"),
+    ("missing_handler", "interrupt without a handler"),
     ("unsupported", "unsupported operation"),
     ("call_depth", "more than 32 nested calls"),
     ("channels", "more than 255 channels"),

@@ -1,0 +1,177 @@
+//! The registers that handlers change.
+//!
+//! A handler saves the registers that it uses and restores them before it returns. One that does
+//! not, because it was written in assembly or uses a register as a variable, shares them with the
+//! rest of the program. The analysis follows the values that registers had at the start of a
+//! handler through moves, PUSH and POP to its end.
+
+use crate::chip::Kind;
+use crate::facts::Facts;
+use crate::flow::Flow;
+use crate::insn::{Insn, One, flag};
+use crate::sharing::writes_registers;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The index of the flags, after those of the registers.
+pub const FLAGS: usize = 32;
+
+/// A set of registers, as bits; the flags are one of them.
+pub type Registers = u64;
+
+/// What a register or a byte of the stack holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Value {
+    /// Nothing yet.
+    Unset,
+    /// The value that this register had at the start.
+    Of(usize),
+    Other,
+}
+
+impl Value {
+    fn join(self, other: Value) -> Value {
+        match (self, other) {
+            (Value::Unset, any) | (any, Value::Unset) => any,
+            _ if self == other => self,
+            _ => Value::Other,
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Values {
+    registers: [Value; FLAGS + 1],
+    slots: Vec<Value>,
+}
+
+/// The registers that some handler changes.
+pub fn changed(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Registers {
+    let mut changed = 0;
+    let entries: BTreeSet<u16> = handlers.iter().map(|(_, entry)| *entry).collect();
+    for entry in entries {
+        let inside: BTreeSet<u16> = flow.closure(entry).iter().flat_map(|f| flow.functions[f].insns.iter().copied()).collect();
+        let start = Values { registers: std::array::from_fn(Value::Of), slots: vec![Value::Unset; facts.slots] };
+        let mut known: BTreeMap<u16, Values> = BTreeMap::new();
+        let mut open = vec![(entry, start)];
+        while let Some((at, values)) = open.pop() {
+            let Some(node) = flow.nodes.get(&at).filter(|_| inside.contains(&at)) else { continue };
+            let now = match known.get(&at) {
+                Some(before) => before.join(&values),
+                None => values,
+            };
+            if known.get(&at) == Some(&now) {
+                continue;
+            }
+            known.insert(at, now.clone());
+            let Some(insn) = node.insn else { continue };
+            if insn == Insn::Reti {
+                let lost = |number: &usize| now.registers[*number] != Value::Of(*number);
+                changed |= (0..=FLAGS).filter(lost).map(|number| 1 << number).sum::<Registers>();
+                continue;
+            }
+            let after = now.after(at, &insn, facts);
+            let callees = flow.callees(at);
+            let next = match insn {
+                _ if !callees.is_empty() => callees,
+                Insn::Ret => flow.returns(at).into_iter().collect(),
+                _ => flow.next(at),
+            };
+            open.extend(next.into_iter().map(|to| (to, after.clone())));
+        }
+    }
+    changed
+}
+
+impl Values {
+    fn join(&self, other: &Values) -> Values {
+        let slots = self.slots.iter().zip(&other.slots).map(|(a, b)| a.join(*b)).collect();
+        Values { registers: std::array::from_fn(|r| self.registers[r].join(other.registers[r])), slots }
+    }
+
+    fn after(&self, at: u16, insn: &Insn, facts: &Facts) -> Values {
+        let mut after = self.clone();
+        let mut written = [false; 32];
+        writes_registers(insn, &mut written);
+        for r in (0..32).filter(|r| written[*r]) {
+            after.registers[r] = Value::Other;
+        }
+        if writes_flags(insn) {
+            after.registers[FLAGS] = Value::Other;
+        }
+        let of = |r: u8| self.registers[usize::from(r)];
+        match *insn {
+            Insn::Mov { d, r } => after.registers[usize::from(d)] = of(r),
+            Insn::Movw { d, r } => {
+                after.registers[usize::from(d)] = of(r);
+                after.registers[usize::from(d) + 1] = of(r + 1);
+            }
+            Insn::Load { d, addr } if facts.kind(addr) == Some(Kind::Status) => after.registers[usize::from(d)] = self.registers[FLAGS],
+            Insn::Load { d, addr: addr @ 0..32 } => after.registers[usize::from(d)] = of(addr as u8),
+            Insn::Store { addr, r } if facts.kind(addr) == Some(Kind::Status) => after.registers[FLAGS] = of(r),
+            Insn::Store { addr: addr @ 0..32, r } => after.registers[usize::from(addr)] = of(r),
+            Insn::Push { r } => {
+                if let Some(slot) = facts.slot_of_push(at) {
+                    after.slots[slot] = of(r);
+                }
+            }
+            Insn::Pop { d } if !facts.slots_of_pop(at).is_empty() => {
+                let values = facts.slots_of_pop(at).iter().map(|slot| self.slots[*slot]);
+                after.registers[usize::from(d)] = values.fold(Value::Unset, Value::join);
+            }
+            _ => {}
+        }
+        after
+    }
+}
+
+/// Whether an instruction computes flags other than I.
+fn writes_flags(insn: &Insn) -> bool {
+    match insn {
+        Insn::Add { .. }
+        | Insn::Sub { .. }
+        | Insn::Cp { .. }
+        | Insn::SubI { .. }
+        | Insn::CpI { .. }
+        | Insn::Logic { .. }
+        | Insn::LogicI { .. }
+        | Insn::Mul { .. }
+        | Insn::Adiw { .. }
+        | Insn::Sbiw { .. }
+        | Insn::Bst { .. } => true,
+        Insn::One { op, .. } => *op != One::Swap,
+        Insn::Flag { bit, .. } => *bit != flag::I,
+        _ => false,
+    }
+}
+
+/// The registers that an instruction reads, and those that it writes; the flags are one of them.
+pub fn used(at: u16, insn: &Insn, facts: &Facts) -> (Registers, Registers) {
+    let mut written = [false; 32];
+    writes_registers(insn, &mut written);
+    // What is alive before the instruction if only its results are used.
+    let mut after = crate::live::Live::nothing(facts.slots);
+    after.slots.fill(0xff);
+    after.flags = if writes_flags(insn) { 0xff } else { 0 };
+    after.regs.iter_mut().zip(written).for_each(|(mask, written)| *mask = if written { 0xff } else { 0 });
+    let before = crate::live::before(insn, at, facts, &after);
+    let (mut reads, mut writes) = (0, 0);
+    for r in 0..32 {
+        reads |= Registers::from(before.regs[r] != 0) << r;
+        writes |= Registers::from(written[r]) << r;
+    }
+    let is_status = |addr: u16| facts.kind(addr) == Some(Kind::Status);
+    let writes_status = writes_flags(insn) || matches!(insn, Insn::Store { addr, .. } if is_status(*addr));
+    let reads_status = match *insn {
+        Insn::Branch { .. } | Insn::Bld { .. } | Insn::One { op: One::Ror, .. } => true,
+        Insn::Add { carry, .. } | Insn::Sub { carry, .. } | Insn::Cp { carry, .. } | Insn::SubI { carry, .. } => carry,
+        Insn::Load { addr, .. } => is_status(addr),
+        _ => false,
+    };
+    (reads | Registers::from(reads_status) << FLAGS, writes | Registers::from(writes_status) << FLAGS)
+}
+
+/// The registers and flags that are alive at all.
+pub fn alive(live: &crate::live::Live) -> Registers {
+    let registers: Registers = (0..32).filter(|r| live.regs[*r] != 0).map(|r| 1 << r).sum();
+    registers | Registers::from(live.flags & 0x7f != 0) << FLAGS
+}

@@ -14,7 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
     let words: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).take(512).collect();
     let code = avr::testing::program("atmega328p", &words);
     for program in program.into_iter().chain(code) {
-        // A program may be too large for the machine; then it is refused with a message.
-        let _ = bytecode::verify(program);
+        if let Err(error) = bytecode::verify(program) {
+            panic!("{error}");
+        }
     }
 });

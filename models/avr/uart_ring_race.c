@@ -3,7 +3,7 @@
  *
  * device: atmega328p
  * options: -D UDR0=0..1
- * expect: violated assertion
+ * expect: violated assertion violated
  */
 #include <avr/interrupt.h>
 #include <avr/io.h>

@@ -1,7 +1,7 @@
 /* A program that waits for a byte without feeding the watchdog.
  *
  * device: atmega328p
- * expect: violated watchdog
+ * expect: violated property
  */
 #include <avr/io.h>
 #include <avr/wdt.h>

@@ -3,7 +3,7 @@
  * the interrupt of the sensor can come in between.
  *
  * device: atmega328p
- * expect: violated ltl
+ * expect: violated property
  * ltl: [] !(motor_up && motor_down)
  * ltl: [] !('PORTB & 1' && 'PORTB & 2')
  */

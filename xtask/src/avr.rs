@@ -7,6 +7,7 @@
 use crate::{Failure, root};
 use bytecode::{Verified, verify};
 use clap::Args;
+mod figures;
 mod follow;
 
 use contract::{Successors, System};
@@ -28,9 +29,13 @@ pub struct Arguments {
     /// The first seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Follow runs of the programs in `models/avr` instead, each for so many instructions
+    /// Follow runs of the programs in `models/avr` and `models/avr/small` instead, each for so many
+    /// instructions
     #[arg(long, value_name = "INSTRUCTIONS")]
     examples: Option<u32>,
+    /// Measure states per second and bytes per state instead, with the command line as it is built
+    #[arg(long)]
+    figures: bool,
 }
 
 const BREAK: u16 = 0x9598;
@@ -47,6 +52,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             println!("{}", words.join(" "));
         }
         return Ok(());
+    }
+    if arguments.figures {
+        return figures::run();
     }
     if let Some(instructions) = arguments.examples {
         return follow::run(&build("follow")?, instructions, arguments.seed);

@@ -2,7 +2,7 @@
 
 use crate::arith::{pair, set_pair};
 use crate::chip::Kind;
-use crate::code::{COUNT, SP, T0, T1, T2, T3, TORN, reg};
+use crate::code::{COUNT, I, SP, T0, T1, T2, T3, TORN, reg};
 use crate::emit::Emitter;
 use crate::insn::{Insn, Mode, Reg};
 use crate::live::Live;
@@ -470,29 +470,32 @@ impl Emitter<'_> {
     /// accesses the variable too.
     fn race(&mut self, at: u16) {
         let Some(found) = self.races.get(&at).copied() else { return };
-        match found {
-            crate::races::Race::Begin(number) => {
-                self.code.c(number.into());
-                self.code.set(TORN);
-            }
-            crate::races::Race::End => {
-                self.code.c(0);
-                self.code.set(TORN);
-            }
-            crate::races::Race::Check { written, any, name } => {
-                // T0 holds the value that is stored.
+        if let Some(check) = found.check {
+            // T0 holds the value that is stored.
+            self.code.get(TORN);
+            self.code.c(check.written.into());
+            self.code.op(Op::Ne {});
+            if let Some(read) = check.read {
                 self.code.get(TORN);
-                self.code.c(written.into());
+                self.code.c(read.into());
                 self.code.op(Op::Ne {});
-                if let Some(any) = any {
-                    self.code.get(TORN);
-                    self.code.c(any.into());
-                    self.code.op(Op::Ne {});
-                    self.code.op(Op::And {});
-                }
-                let text = format!("an interrupt divides an access to {}", self.memory.objects[name].name);
-                self.claim("interrupt_race", &text);
+                self.code.op(Op::And {});
             }
+            if found.begins.is_none() {
+                self.code.op(Op::Ldg { var: I });
+                self.code.op(Op::Or {});
+            }
+            let text = format!("an interrupt divides an access to {}", self.memory.objects[check.object].name);
+            self.claim("interrupt_race", &text);
         }
+        if found.begins.is_none() && !found.ends {
+            return;
+        }
+        let end = self.code.mark();
+        self.code.op(Op::Ldg { var: I });
+        self.code.jump_zero(end);
+        self.code.c(found.begins.unwrap_or(0).into());
+        self.code.set(TORN);
+        self.code.place(end);
     }
 }

@@ -192,15 +192,26 @@ impl Facts {
                         Some(Slot::Push(push)) => {
                             matched.entry(at).or_default().insert(push);
                         }
-                        _ => {
+                        Some(Slot::Frame) => {
                             unknown.insert(at);
+                        }
+                        // Where the stack pointer was set, it is not known which byte this is, nor
+                        // what lies below.
+                        Some(Slot::Block | Slot::Lost) | None => {
+                            unknown.insert(at);
+                            escaped.extend(stack.drain(..).filter_map(|slot| slot.push()));
+                            stack.push(Slot::Lost);
                         }
                     },
                     Some(Insn::Call { .. }) if flow.is_room(at) => stack.extend([Slot::Frame, Slot::Frame]),
                     Some(Insn::Store { addr, .. }) if self.kind(addr) == Some(Kind::Stack { high: false }) => {
-                        // A frame is made or released.
+                        // A frame is made or released. If there is one already with something above
+                        // it, arguments of a call may be released; nothing is known then.
                         if stack.last() == Some(&Slot::Block) {
                             stack.pop();
+                        } else if stack.iter().any(|slot| matches!(slot, Slot::Block | Slot::Lost)) {
+                            escaped.extend(stack.drain(..).filter_map(|slot| slot.push()));
+                            stack.push(Slot::Lost);
                         } else {
                             stack.push(Slot::Block);
                         }
@@ -297,6 +308,8 @@ enum Slot {
     Frame,
     /// Room of unknown size.
     Block,
+    /// Bytes of which nothing is known.
+    Lost,
 }
 
 impl Slot {

@@ -170,6 +170,11 @@ impl Flow {
         self.library.get(&at).unwrap_or(&self.jump_targets)
     }
 
+    /// Whether the jump through a pointer at this address is one of the library.
+    pub fn is_library(&self, at: u16) -> bool {
+        self.library.contains_key(&at)
+    }
+
     /// Whether the call at this address only makes two bytes of room on the stack: a short call of
     /// the next instruction, which is no function.
     pub fn is_room(&self, at: u16) -> bool {

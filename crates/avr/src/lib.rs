@@ -15,7 +15,7 @@
 //! | `sharing`, `races`, `loops` | what handlers access | where an interrupt can matter, where a step must end |
 //! | `emit`, `arith`, `access`, `io` | instructions | byte-code of the processor |
 //! | `environment` | interrupts | byte-code of the devices |
-//! | `expression` | formulas | atoms over variables |
+//! | `quotes`, `expression` | formulas | atoms over variables |
 
 #![forbid(unsafe_code)]
 
@@ -39,6 +39,7 @@ mod loops;
 mod masks;
 mod memory;
 mod options;
+mod quotes;
 mod races;
 mod sharing;
 mod stack;
@@ -153,7 +154,8 @@ struct Stated {
 }
 
 fn formula(map: &mut SourceMap, name: &str, text: &str) -> Result<Stated, Diagnostic> {
-    let file = map.add(format!("--ltl {name}"), text);
+    let text = &quotes::quote(text);
+    let file = map.add(format!("--ltl {name}"), text.as_str());
     let mut texts: Vec<String> = Vec::new();
     let mut collect = |atom: &str| {
         let known = texts.iter().position(|known| known == atom);
@@ -176,7 +178,7 @@ fn formula(map: &mut SourceMap, name: &str, text: &str) -> Result<Stated, Diagno
             Err((at, message)) => return wrong(at, &message),
         }
     }
-    Ok(Stated { name: name.to_owned(), text: text.to_owned(), atoms })
+    Ok(Stated { name: name.to_owned(), text: text.clone(), atoms })
 }
 
 /// The program of an image.

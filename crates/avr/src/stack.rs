@@ -1,9 +1,8 @@
 //! An upper bound on the depth of the stack.
 //!
-//! Each function pushes, makes room for its variables, and calls others. Without recursion and
-//! calls through pointers the sum along the deepest path is a bound. Handlers are added to it: one
-//! at a time, because they run with interrupts disabled. If no bound can be found, all of the free
-//! memory is kept in a state.
+//! Each function pushes, makes room for its variables, and calls others. Without recursion the sum
+//! along the deepest path is a bound. Handlers are added to it: one at a time, because they run with
+//! interrupts disabled. If no bound can be found, all of the free memory is kept in a state.
 
 use crate::chip::Kind;
 use crate::facts::{Enabled, Facts};
@@ -47,10 +46,7 @@ fn depth(flow: &Flow, facts: &Facts, entry: u16, known: &mut BTreeMap<u16, Optio
     }
     // A recursive function has no bound.
     known.insert(entry, None);
-    let function = flow.functions.get(&entry)?;
-    if function.calls_any {
-        return None;
-    }
+    flow.functions.get(&entry)?;
     let mut reached: BTreeMap<u16, (u32, bool)> = BTreeMap::from([(entry, (0, false))]);
     let mut open = vec![entry];
     let mut most = 0;
@@ -60,9 +56,14 @@ fn depth(flow: &Flow, facts: &Facts, entry: u16, known: &mut BTreeMap<u16, Optio
         match node.insn {
             Some(Insn::Push { .. }) => here += 1,
             Some(Insn::Pop { .. }) => here = here.checked_sub(1)?,
-            Some(Insn::Ijmp) => return None,
+            // The library saves registers and makes room as its caller says.
+            Some(Insn::Ijmp) if flow.is_library(at) => return None,
             Some(Insn::Call { .. }) if flow.is_room(at) => here += 2,
-            Some(Insn::Call { to }) => most = most.max(here + 2 + depth(flow, facts, to, known, nesting + 1)?),
+            Some(Insn::Call { .. } | Insn::Icall) => {
+                for to in flow.callees(at) {
+                    most = most.max(here + 2 + depth(flow, facts, to, known, nesting + 1)?);
+                }
+            }
             Some(Insn::Store { addr, .. }) if facts.kind(addr) == Some(Kind::Stack { high: false }) && entry != 0 => {
                 let size = frame(flow, entry)?;
                 here = if framed { here.checked_sub(size)? } else { here + size };

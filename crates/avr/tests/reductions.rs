@@ -96,3 +96,68 @@ fn random_code_between_interrupts_is_the_same() {
         compare(&with_handlers(&main, &[(16, &timer())]), 3);
     }
 }
+
+/// Registers of SRAM: the address of a local variable of the main program.
+const POINTER: u16 = 0x103;
+
+/// A handler that toggles bits of what `POINTER` leads to, or of a variable if `fixed`. It counts in
+/// r5 if `register`, and saves the flags if `saves`.
+fn toggling(fixed: bool, register: bool, saves: bool) -> Vec<u16> {
+    // PUSH r20, r26, r27; IN r20, SREG; PUSH r20
+    let mut all = vec![0x934f, 0x93af, 0x93bf];
+    if saves {
+        all.extend([0xb74f, 0x934f]);
+    }
+    if fixed {
+        all.extend([ldi(26, 0), ldi(27, 1)]);
+        // A branch to the next instruction hides the constant.
+        all.push(0xf000);
+    } else {
+        all.extend([&lds(26, POINTER)[..], &lds(27, POINTER + 1)].concat());
+    }
+    // LD r20, X; INC r20; ANDI r20, 1; ST X, r20
+    all.extend([0x914c, 0x9543, 0x7041, 0x934c]);
+    if register {
+        // MOV r5, r20
+        all.push(0x2e54);
+    }
+    if saves {
+        all.extend([0x914f, 0xbf4f]);
+    }
+    all.extend([0x91bf, 0x91af, 0x914f, RETI]);
+    all
+}
+
+#[test]
+fn what_handlers_reach_through_pointers_and_in_registers_is_shared() {
+    let mut seed = 5;
+    for round in 0..48 {
+        let mut random = |bound: u64| (splitmix::next(&mut seed) >> 16) as u16 % bound as u16;
+        // Two local variables; Y points below them. The address of the first is known to handlers.
+        let mut main = vec![ldi(16, 0), 0x930f, 0x930f, 0xb7cd, 0xb7de, 0x2fac, 0x2fbd, 0x9611];
+        main.extend([&sts(POINTER, 26)[..], &sts(POINTER + 1, 27)].concat());
+        main.extend((16..24).map(|d| ldi(d, 0)));
+        // MOV r5, r16
+        main.push(0x2e50);
+        main.extend(started(&[]));
+        for _ in 0..3 + random(6) {
+            let (d, r) = (16 + random(8), 16 + random(8));
+            match random(9) {
+                0 | 1 => main.push(0x8008 | d << 4 | 1 + random(2)),
+                2 => main.extend([0x7003 | (d - 16) << 4, 0x8208 | d << 4 | 1 + random(2)]),
+                // MOV d, r5 and MOV r5, d
+                3 => main.push(0x2c05 | d << 4),
+                4 => main.push(0x2e50 | d & 0xf),
+                5 => main.extend(lds(d, 0x100)),
+                6 => main.extend([0x7001 | (d - 16) << 4, 0x9300 | d << 4, 0x100]),
+                7 => main.push(0x0f00 | (d & 0xf) << 4 | r & 0xf),
+                // CP and BREQ over an INC
+                _ => main.extend([0x1700 | (d & 0xf) << 4 | r & 0xf, 0xf009, 0x9503 | d << 4]),
+            }
+        }
+        main.extend([0x7033, 0x7043]);
+        main.extend([&sts(0x101, 19)[..], &sts(0x102, 20), &[0x9598]].concat());
+        let handler = toggling(round % 2 == 0, round % 3 == 0, round % 4 < 2);
+        compare(&with_handlers(&main, &[(16, &handler)]), 3);
+    }
+}

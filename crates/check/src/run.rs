@@ -19,7 +19,7 @@ use crate::temporal;
 use crate::vacuity;
 use contract::{
     Cancel, CloneSystem, Coverage, Enough, Judged, Limits, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason,
-    System, Verdict, ViolationKind,
+    System, UNSUPPORTED, Verdict, ViolationKind,
 };
 use optimise::Passes;
 use replay::{Narrator, Step};
@@ -572,6 +572,10 @@ fn confirm(narrator: &Narrator, mut outcome: Outcome, stop: &dyn Fn() -> bool) -
                 steps = told;
                 if violation.fault.position.is_none() {
                     violation.fault.position = narrator.stuck(violation.trace.last_state());
+                }
+                if violation.fault.kind == ViolationKind::Other(UNSUPPORTED) {
+                    outcome.verdict = Verdict::Unknown(StopReason::Unsupported(violation.fault.clone()));
+                    steps.clear();
                 }
             }
             Err(_) => outcome.verdict = Verdict::Unknown(StopReason::TraceLost(violation.fault.clone())),

@@ -13,8 +13,8 @@ use crate::plan::{Fair, Plan};
 use crate::stores::{self, Together};
 use crate::table::{Cycles, Method, Order, StoreKind};
 use contract::{
-    Action, Fault, FullExpansion, Limits, Outcome, PropertyKind, Stated, Statistics, StopReason, Successors, System, Trace, Verdict,
-    Violation, ViolationKind,
+    Action, Fault, FullExpansion, Limits, Outcome, PropertyKind, Stated, Statistics, StopReason, Successors, System, Trace, UNSUPPORTED,
+    Verdict, Violation, ViolationKind,
 };
 use logic::Lasso;
 use replay::{Narrator, Step};
@@ -187,6 +187,10 @@ pub(crate) fn confirm(
 ) -> (Outcome, Vec<Step>) {
     let Verdict::Violated(violation) = &outcome.verdict else { return (outcome, Vec::new()) };
     match confirmed(narrator, reference, claim, fairness, violation, stop) {
+        Some(_) if violation.fault.kind == ViolationKind::Other(UNSUPPORTED) => {
+            outcome.verdict = Verdict::Unknown(StopReason::Unsupported(violation.fault.clone()));
+            (outcome, Vec::new())
+        }
         Some(steps) => (outcome, steps),
         None => {
             outcome.verdict = Verdict::Unknown(StopReason::TraceLost(violation.fault.clone()));

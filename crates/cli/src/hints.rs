@@ -12,11 +12,20 @@ const LOOP_MAX: usize = 1_000;
 pub fn hints(model: &Model, plan: &Plan, checked: &Checked) -> String {
     let Verdict::Violated(violation) = &checked.outcome.verdict else { return String::new() };
     let hint = match violation.fault.kind {
+        ViolationKind::Deadlock if asleep(model, &violation.trace) => {
+            Some("the processor sleeps for ever: no interrupt that is enabled can wake it".to_owned())
+        }
         ViolationKind::Deadlock if model.is_promela() => end_label(model, &violation.trace),
         ViolationKind::Property if plan.fairness == Fair::Any => starved(model, &violation.trace),
         _ => None,
     };
     hint.map(|hint| format!("\nhint: {hint}\n")).unwrap_or_default()
+}
+
+/// Whether a processor of firmware cannot move: that is so only while it sleeps.
+fn asleep(model: &Model, trace: &Trace) -> bool {
+    let is_firmware = model.subject.byte_code().is_some_and(|program| program.program().global_named("SREG_I").is_some());
+    is_firmware && model.narrator.waiting(trace).iter().any(|process| !process.may_end && process.process == "cpu")
 }
 
 /// A process that waits for a message is often a server that may wait for ever.

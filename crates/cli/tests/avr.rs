@@ -9,6 +9,8 @@ use std::process::Command;
 struct Head {
     device: String,
     options: Vec<String>,
+    /// The level of optimisation.
+    level: String,
     expect: String,
 }
 
@@ -24,13 +26,14 @@ fn head(text: &str) -> Head {
     for formula in lines("ltl:") {
         options.extend(["--ltl".to_owned(), formula]);
     }
-    Head { device: lines("device:").concat(), options, expect: lines("expect:").concat() }
+    let level = lines("level:").first().cloned().unwrap_or_else(|| "-Os".to_owned());
+    Head { device: lines("device:").concat(), options, level, expect: lines("expect:").concat() }
 }
 
 /// Builds a program; `None` if that is not possible.
-fn build(source: &Path, device: &str, to: &Path) -> Option<()> {
+fn build(source: &Path, head: &Head, to: &Path) -> Option<()> {
     let made = Command::new("avr-gcc")
-        .args([&format!("-mmcu={device}"), "-Os", "-std=gnu11", "-Wall", "-Werror", "-gdwarf-2", "-o"])
+        .args([&format!("-mmcu={}", head.device), &*head.level, "-std=gnu11", "-Wall", "-Werror", "-gdwarf-2", "-o"])
         .arg(to)
         .arg(source.file_name()?)
         .current_dir(source.parent()?)
@@ -57,15 +60,15 @@ fn check(program: &Path, options: &[String]) -> Value {
 
 /// Checks one example. It is built next to copies of the sources, whose lines a trace shows.
 fn example(name: &str) -> Option<Value> {
-    let place = std::env::temp_dir().join(format!("everypath-avr-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&place).expect("a folder");
+    let place = std::env::temp_dir().join(format!("everypath-avr-{}-{}", name.replace('/', "-"), std::process::id()));
+    std::fs::create_dir_all(place.join("small")).expect("a folder");
     for file in [format!("{name}.c"), "check.h".to_owned()] {
         std::fs::copy(folder().join(&file), place.join(&file)).expect("a copy");
     }
     let source = place.join(format!("{name}.c"));
     let head = head(&std::fs::read_to_string(&source).expect("the example"));
     let program = place.join(format!("{name}.elf"));
-    let answer = build(&source, &head.device, &program).map(|()| {
+    let answer = build(&source, &head, &program).map(|()| {
         let answer = check(&program, &head.options);
         // The verdict must be the same with each reduction off.
         for off in ["points=all", "dead=keep", "below=keep"] {
@@ -81,6 +84,9 @@ fn example(name: &str) -> Option<Value> {
     };
     let verdict = head.expect.split(' ').next().unwrap_or_default();
     assert_eq!(answer["verdict"], verdict, "{name}: {answer:#}");
+    if let Some((_, kind)) = head.expect.split_once(' ') {
+        assert_eq!(answer["violation"]["kind"], kind, "{name}: {answer:#}");
+    }
     Some(answer)
 }
 
@@ -117,7 +123,47 @@ fn the_window_lift_holds() {
 
 #[test]
 fn the_missing_interlock_is_found() {
-    example("window_lift_broken");
+    let Some(answer) = example("window_lift_broken") else { return };
+    let steps = answer["trace"].as_array().expect("a trace");
+    // The trace has the lines of the source that move the motor, and the interrupt of the door.
+    let shown = |text: &str| steps.iter().any(|step| step["statement"].as_str().is_some_and(|statement| statement.contains(text)));
+    assert!(shown("motor"), "{steps:#?}");
+    assert!(steps.iter().all(|step| step["file"].is_string() && step["line"].is_number()), "{steps:#?}");
+}
+
+#[test]
+fn small_programs_have_the_verdicts_of_their_heads() {
+    let mut names: Vec<String> = std::fs::read_dir(folder().join("small"))
+        .expect("the programs")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".c").map(str::to_owned))
+        .collect();
+    names.sort();
+    assert!(names.len() > 20);
+    for name in names {
+        example(&format!("small/{name}"));
+    }
+}
+
+#[test]
+fn conditions_that_cannot_be_observed_are_refused_with_a_reason() {
+    let place = std::env::temp_dir().join(format!("everypath-avr-refused-{}", std::process::id()));
+    std::fs::create_dir_all(&place).expect("a folder");
+    let source = place.join("refused.c");
+    let text = "#include <avr/io.h>\nvolatile float f; volatile unsigned char n;\nint main(void) { f = 1.5; n = TCNT0; for (;;) ; }\n";
+    std::fs::write(&source, text).expect("a file");
+    let head = Head { device: "atmega328p".to_owned(), options: Vec::new(), level: "-Os".to_owned(), expect: String::new() };
+    let program = place.join("refused.elf");
+    if build(&source, &head, &program).is_some() {
+        for (formula, word) in [("f == 1", "floating"), ("SREG == 0", "SREG_I"), ("SPL == 0", "stack"), ("TCNT0 == 0", "read"), ("x == 0", "n")] {
+            let told = Command::new(env!("CARGO_BIN_EXE_everypath")).arg("check").arg(&program).args(["--ltl", formula]).output();
+            let told = told.expect("the program runs");
+            assert_eq!(told.status.code(), Some(2), "{formula}");
+            assert!(String::from_utf8_lossy(&told.stderr).contains(word), "{formula}: {}", String::from_utf8_lossy(&told.stderr));
+        }
+    } else {
+        println!("passed over, avr-gcc or avr-libc is missing");
+    }
+    let _ = std::fs::remove_dir_all(&place);
 }
 
 #[test]

@@ -58,6 +58,10 @@ pub enum ViolationKind {
     Other(&'static str),
 }
 
+/// The name of what is no violation of the model: an operation that its translation does not know.
+/// A search that comes to one cannot go on, and its verdict is *unknown*.
+pub const UNSUPPORTED: &str = "unsupported operation";
+
 impl ViolationKind {
     /// A short, stable name for machine-readable output. It is SPIN's word where SPIN has one.
     pub fn name(self) -> &'static str {

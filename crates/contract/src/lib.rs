@@ -34,7 +34,7 @@ mod trace;
 
 pub use coverage::{Coverage, ProcessCoverage, StatementCoverage};
 pub use effort::{Effort, Enough};
-pub use fault::{Fault, FaultCode, Position, ViolationKind};
+pub use fault::{Fault, FaultCode, Position, UNSUPPORTED, ViolationKind};
 pub use heuristic::{Blind, FAR, Heuristic};
 pub use outcome::{
     BitArray, Cancel, Disk, Guided, Limits, Observer, Omission, Outcome, Profile, Progress, Quiet, Share, Statistics, StopReason, Sweep,

@@ -54,6 +54,9 @@ pub enum StopReason {
     Narrow,
     /// A worker of a distributed run is gone; the sentence says which one.
     WorkerLost(String),
+    /// The model does something that its translation does not follow, so that nothing is known
+    /// about what comes after it.
+    Unsupported(Fault),
 }
 
 impl StopReason {
@@ -80,6 +83,7 @@ impl StopReason {
             StopReason::OtherViolation => "other-violation",
             StopReason::Narrow => "narrow-beam",
             StopReason::WorkerLost(_) => "worker-lost",
+            StopReason::Unsupported(_) => "unsupported",
         }
     }
 }
@@ -104,6 +108,10 @@ impl fmt::Display for StopReason {
             StopReason::Measure(why) => f.write_str(why),
             StopReason::OtherViolation => f.write_str("the search ended with the violation of another property"),
             StopReason::WorkerLost(why) => f.write_str(why),
+            StopReason::Unsupported(fault) => {
+                f.write_str(&fault.message)?;
+                fault.position.as_ref().map_or(Ok(()), |position| write!(f, " ({}, line {})", position.file, position.line))
+            }
             StopReason::Narrow => f.write_str("no violation was found, but the beam was too narrow for all states"),
         }
     }

@@ -21,42 +21,62 @@ const HEAD: usize = 3 + 32 + 3;
 /// States that agree with the simulator at the same time. More are not followed.
 const MOST: usize = 4096;
 
-/// Follows each example.
+/// Builds a program from its source in a folder.
+pub fn compile(folder: &Path, name: &str, device: &str, level: &str, to: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(root().join("target/avr")).map_err(|error| error.to_string())?;
+    let made = Command::new("avr-gcc")
+        .args([&format!("-mmcu={device}"), level, "-std=gnu11", "-gdwarf-2", "-o"])
+        .arg(to)
+        .arg(format!("{name}.c"))
+        .current_dir(folder)
+        .output()
+        .map_err(|error| format!("there is no avr-gcc: {error}"))?;
+    if made.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&made.stderr).into_owned()) }
+}
+
+/// Follows each example, and each small program at several levels of optimisation.
 pub fn run(simulator: &Path, instructions: u32, seed: u64) -> Result<(), Failure> {
-    let models = root().join("models/avr");
-    let mut names: Vec<String> = std::fs::read_dir(&models)
-        .map_err(|error| error.to_string())?
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".c").map(str::to_owned))
-        .collect();
-    names.sort();
-    let mut different = 0;
-    for name in &names {
-        match follow(simulator, &models, name, instructions, seed) {
-            Ok((followed, interrupts)) => println!("{name}: {followed} instructions, {interrupts} interrupts: the same"),
-            Err(why) => {
-                different += 1;
-                println!("{name}: {why}");
+    let (mut different, mut programs) = (0, 0);
+    for (folder, levels) in [("models/avr", &["-Os"][..]), ("models/avr/small", &["-O0", "-Os", "-O2"])] {
+        let folder = root().join(folder);
+        let mut names: Vec<String> = std::fs::read_dir(&folder)
+            .map_err(|error| error.to_string())?
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".c").map(str::to_owned))
+            .collect();
+        names.sort();
+        for name in &names {
+            for level in levels {
+                programs += 1;
+                match follow(simulator, &folder, name, level, instructions, seed) {
+                    Ok(Followed { instructions, interrupts, failed }) => {
+                        let end = if failed { ", up to a violation" } else { "" };
+                        println!("{name} {level}: {instructions} instructions, {interrupts} interrupts: the same{end}");
+                    }
+                    Err(why) => {
+                        different += 1;
+                        println!("{name} {level}: {why}");
+                    }
+                }
             }
         }
     }
-    println!("{} examples: {different} different", names.len());
-    if different > 0 { Err(format!("{different} examples differ")) } else { Ok(()) }
+    println!("{programs} programs: {different} different");
+    if different > 0 { Err(format!("{different} programs differ")) } else { Ok(()) }
 }
 
-fn follow(simulator: &Path, models: &Path, name: &str, instructions: u32, seed: u64) -> Result<(usize, usize), Failure> {
-    let source = std::fs::read_to_string(models.join(format!("{name}.c"))).map_err(|error| error.to_string())?;
+/// How far a run was followed.
+struct Followed {
+    instructions: usize,
+    interrupts: usize,
+    /// Whether it ended with a violation.
+    failed: bool,
+}
+
+fn follow(simulator: &Path, folder: &Path, name: &str, level: &str, instructions: u32, seed: u64) -> Result<Followed, Failure> {
+    let source = std::fs::read_to_string(folder.join(format!("{name}.c"))).map_err(|error| error.to_string())?;
     let device = source.lines().find_map(|line| line.trim_start_matches([' ', '*']).strip_prefix("device:")).ok_or("no device")?.trim();
-    let program = root().join("target/avr").join(format!("{name}.elf"));
-    let made = Command::new("avr-gcc")
-        .args([&format!("-mmcu={device}"), "-Os", "-std=gnu11", "-gdwarf-2", "-o"])
-        .arg(&program)
-        .arg(format!("{name}.c"))
-        .current_dir(models)
-        .output()
-        .map_err(|error| format!("there is no avr-gcc: {error}"))?;
-    if !made.status.success() {
-        return Err(String::from_utf8_lossy(&made.stderr).into_owned());
-    }
+    let program = root().join("target/avr").join(format!("{name}{level}.elf"));
+    compile(folder, name, device, level, &program)?;
     let bytes = std::fs::read(&program).map_err(|error| error.to_string())?;
     let firmware = avr::testing::firmware(&bytes, device).ok_or("it is not translated")?;
     let size = HEAD + firmware.bytes.len();
@@ -111,7 +131,7 @@ impl Follower {
         next
     }
 
-    fn all<'r>(mut self, records: impl Iterator<Item = &'r [u8]>) -> Result<(usize, usize), Failure> {
+    fn all<'r>(mut self, records: impl Iterator<Item = &'r [u8]>) -> Result<Followed, Failure> {
         let (mut followed, mut interrupts) = (0, 0);
         let (mut last, mut interrupted): (Option<&[u8]>, bool) = (None, false);
         for record in records {
@@ -139,7 +159,7 @@ impl Follower {
                     let far = self.after(&near);
                     next.extend(agreeing(&self, &far));
                     if next.is_empty() && self.failed {
-                        return Ok((followed, interrupts));
+                        return Ok(Followed { instructions: followed, interrupts, failed: true });
                     }
                     if next.is_empty() {
                         let all = near.into_iter().chain(far).collect();
@@ -155,7 +175,7 @@ impl Follower {
             (last, interrupted) = (Some(record), false);
             followed += 1;
         }
-        Ok((followed, interrupts))
+        Ok(Followed { instructions: followed, interrupts, failed: false })
     }
 
     fn counter(&self, state: &[u8]) -> Option<u16> {

@@ -122,8 +122,9 @@ pub trait Layered: Store {
     where
         Self: 's;
 
-    /// Drops the layers for which `gone` returns `true` and frees their memory. Returns the number
-    /// of states dropped. A layer that shares memory with one that is kept is dropped together with
-    /// it.
+    /// Drops a layer and frees its memory. Returns the number of states dropped.
+    fn drop_layer(&mut self, layer: u64) -> u64;
+
+    /// Drops all layers for which `gone` returns `true`, in the same way.
     fn drop_layers(&mut self, gone: &mut dyn FnMut(u64) -> bool) -> u64;
 }

@@ -27,9 +27,11 @@ use crate::rounds::initial_fault;
 use crate::sync::lock;
 use crate::task::Task;
 use contract::{
-    Answer, FaultCode, Finding, Fresh, Layered, Outcome, Statistics, StopReason, Store, StoreWorker, Successor, Successors, Sweep, System,
+    Answer, FaultCode, Finding, Fresh, Layered, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successor, Successors, Sweep,
+    System,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::BuildHasher;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -62,8 +64,16 @@ const SLOW: Duration = Duration::from_millis(5);
 pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: &[u32], task: &Task<'_>) -> Outcome {
     let workers = task.threads.clamp(1, MOST_WORKERS);
     let monitor = Monitor::new(task, workers, store);
-    let shared =
-        Shared { task, monitor: &monitor, measure, names: Mutex::default(), done: AtomicBool::new(false), unmeasured: Mutex::default() };
+    let shared = Shared {
+        task,
+        monitor: &monitor,
+        measure,
+        names: Mutex::default(),
+        waiting: AtomicU64::new(0),
+        bytes: AtomicU64::new(0),
+        done: AtomicBool::new(false),
+        unmeasured: Mutex::default(),
+    };
     let hand = |number: usize| {
         let mut system = system.clone();
         system.give_up_when(monitor.enough(number));
@@ -75,61 +85,155 @@ pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: 
     let blocks = AtomicU64::new(0);
     hands[0].initial(&shared, store);
     while !shared.is_over() {
-        let Some((value, layer)) = next_layer(&mut hands, &mut behind.waiting) else {
+        let next = behind.next_layer(&mut hands);
+        behind.tell(&shared);
+        let Some((value, layer)) = next else {
             // The sweep is over. The targets of regress steps are the roots of the next one.
-            for hand in &mut hands {
-                for (value, stash) in hand.roots.drain(..) {
-                    behind.waiting.entry(value).or_default().push(stash);
-                }
-            }
-            if behind.waiting.is_empty() {
+            if !behind.next_sweep(&mut hands) {
                 break;
             }
             sweep.sweeps += 1;
             sweep.peak_states = sweep.peak_states.max(store.len());
-            behind.persistent.clear();
-            hands.iter().for_each(|hand| behind.persistent.extend(&hand.persistent_layers));
             store.drop_layers(&mut |name| name != PERSISTENT);
             continue;
         };
         let present = Present { value, name: shared.name(value), persistent: &behind.persistent };
         run_layer(&mut hands, &shared, store, &present, layer);
         sweep.peak_states = sweep.peak_states.max(store.len());
-        store.drop_layers(&mut |name| name == present.name);
+        store.drop_layer(present.name);
+        lock(&shared.names).of.remove(&value);
         for hand in &mut hands {
+            hand.names.remove(&value);
             if let Err(error) = hand.log.flush(task.spill.as_ref(), &blocks) {
                 monitor.stop(StopReason::Storage(error.to_string()));
             }
         }
     }
     sweep.sweeps += 1;
-    sweep.layers = lock(&shared.names).len() as u64;
+    sweep.layers = lock(&shared.names).seen.len() as u64;
     conclude(hands, system, store, &shared, sweep)
 }
 
 /// The waiting states, and the data kept from earlier sweeps.
 #[derive(Default)]
 struct Behind {
+    /// States found in this sweep.
     waiting: BTreeMap<Value, Vec<Stash>>,
-    /// The names of the layers that have persistent states.
-    persistent: HashSet<u64, BuildQuick>,
+    waiting_states: u64,
+    waiting_bytes: u64,
+    /// Roots of this sweep that were not visited yet, the least progress last.
+    roots: Roots,
+    /// The values of the layers that have persistent states.
+    persistent: HashSet<Value, BuildQuick>,
 }
 
-/// Collects the states that the workers have found, and takes the layer with the least progress.
-fn next_layer<S>(hands: &mut [Hand<S>], waiting: &mut BTreeMap<Value, Vec<Stash>>) -> Option<(Value, Vec<Stash>)> {
-    for hand in hands {
-        for (value, stash) in hand.ahead.drain().map(|(_, ahead)| ahead) {
-            waiting.entry(value).or_default().push(stash);
+impl Behind {
+    /// Collects the states that the workers have found, and takes the layer with the least
+    /// progress.
+    fn next_layer<S>(&mut self, hands: &mut [Hand<S>]) -> Option<(Value, Vec<Stash>)> {
+        for hand in hands {
+            for (value, stash) in hand.ahead.drain().map(|(_, ahead)| ahead) {
+                self.waiting_states += stash.len() as u64;
+                self.waiting_bytes += stash.bytes() + STASH_BYTES;
+                self.waiting.entry(value).or_default().push(stash);
+            }
         }
+        let found = self.waiting.first_key_value().map(|(value, _)| *value);
+        let least = [found, self.roots.least()].into_iter().flatten().min()?;
+        let mut layer = self.waiting.remove(&least).unwrap_or_default();
+        for stash in &layer {
+            self.waiting_states -= stash.len() as u64;
+            self.waiting_bytes -= stash.bytes() + STASH_BYTES;
+        }
+        layer.extend(self.roots.take(least));
+        Some((least, layer))
     }
-    waiting.pop_first()
+
+    /// Makes the targets of regress steps roots. Returns whether there are any.
+    fn next_sweep<S>(&mut self, hands: &mut [Hand<S>]) -> bool {
+        self.roots = Roots::default();
+        for hand in hands {
+            self.persistent.extend(hand.persistent_values.drain());
+            self.roots.append(std::mem::take(&mut hand.roots));
+        }
+        self.roots.sort();
+        !self.roots.states.is_empty()
+    }
+
+    /// Publishes how much waits.
+    fn tell(&self, shared: &Shared<'_>) {
+        let names = lock(&shared.names);
+        let tables = (names.of.capacity() + self.persistent.capacity()) * (size_of::<Value>() + 8) + names.seen.capacity() * 9;
+        shared.waiting.store(self.waiting_states + self.roots.states.len() as u64, Ordering::Relaxed);
+        shared.bytes.store(self.waiting_bytes + self.roots.bytes() + tables as u64, Ordering::Relaxed);
+    }
+}
+
+/// The approximate memory of a stash of a layer without its states.
+const STASH_BYTES: u64 = 384;
+
+/// Roots of a sweep. Each may have a value of its own, so they take little memory.
+#[derive(Default)]
+struct Roots {
+    states: Vec<Root>,
+    /// The states, one directly after the other.
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy)]
+struct Root {
+    value: Value,
+    link: Link,
+    depth: u32,
+    length: u32,
+    start: usize,
+}
+
+impl Roots {
+    fn push(&mut self, value: Value, link: Link, depth: u64, state: &[u8]) {
+        let (depth, length) = (u32::try_from(depth).unwrap_or(u32::MAX), state.len() as u32);
+        self.states.push(Root { value, link, depth, length, start: self.bytes.len() });
+        self.bytes.extend_from_slice(state);
+    }
+
+    fn append(&mut self, other: Roots) {
+        let before = self.bytes.len();
+        self.states.extend(other.states.into_iter().map(|root| Root { start: root.start + before, ..root }));
+        self.bytes.extend(other.bytes);
+    }
+
+    /// Sorts them, the least progress last.
+    fn sort(&mut self) {
+        self.states.sort_by_key(|root| std::cmp::Reverse(root.value));
+    }
+
+    /// The least value, if they are sorted.
+    fn least(&self) -> Option<Value> {
+        self.states.last().map(|root| root.value)
+    }
+
+    /// Takes the roots with this value, if it is the least.
+    fn take(&mut self, value: Value) -> Option<Stash> {
+        let first = self.states.iter().rposition(|root| root.value != value).map_or(0, |last| last + 1);
+        let taken = self.states.split_off(first);
+        let mut stash = Stash::default();
+        for Root { link, depth, length, start, .. } in &taken {
+            let state = &self.bytes[*start..*start + *length as usize];
+            stash.push(StateId::default(), *link, u64::from(*depth), Some(state));
+        }
+        (!taken.is_empty()).then_some(stash)
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.states.capacity() * size_of::<Root>() + self.bytes.capacity()) as u64
+    }
 }
 
 /// The layer that is being expanded.
 struct Present<'a> {
     value: Value,
     name: u64,
-    persistent: &'a HashSet<u64, BuildQuick>,
+    persistent: &'a HashSet<Value, BuildQuick>,
 }
 
 /// Expands a layer, and the states it leads to in the same layer, until no state waits.
@@ -169,19 +273,35 @@ struct Shared<'a> {
     task: &'a Task<'a>,
     monitor: &'a Monitor<'a>,
     measure: &'a [u32],
-    /// The name of the layer of each value; the persistent states have the first.
-    names: Mutex<HashMap<Value, u64, BuildQuick>>,
+    names: Mutex<Names>,
+    /// States that wait for no worker yet; and the memory of these, and of names.
+    waiting: AtomicU64,
+    bytes: AtomicU64,
     /// A violation was found.
     done: AtomicBool,
     /// The fault because of which the measure could not be evaluated.
     unmeasured: Mutex<Option<FaultCode>>,
 }
 
+/// The names of layers.
+#[derive(Default)]
+struct Names {
+    /// The name of the layer of each value, until it is deleted.
+    of: HashMap<Value, u64, BuildQuick>,
+    /// The last name that was given. The persistent states have the name 0.
+    last: u64,
+    /// Hashes of all values that ever were. There may be very many of them.
+    seen: HashSet<u64, BuildQuick>,
+}
+
 impl Shared<'_> {
     fn name(&self, value: Value) -> u64 {
-        let mut names = lock(&self.names);
-        let next = names.len() as u64 + 1;
-        *names.entry(value).or_insert(next)
+        let Names { of, last, seen } = &mut *lock(&self.names);
+        *of.entry(value).or_insert_with(|| {
+            seen.insert(BuildQuick::default().hash_one(value));
+            *last += 1;
+            *last
+        })
     }
 
     fn is_over(&self) -> bool {
@@ -281,9 +401,9 @@ struct Hand<S> {
     names: HashMap<Value, u64, BuildQuick>,
     /// States found in the current layer and in later ones, by the name of their layer.
     ahead: HashMap<u64, (Value, Stash), BuildQuick>,
-    /// Roots of the next sweep.
-    roots: Vec<(Value, Stash)>,
-    persistent_layers: HashSet<u64, BuildQuick>,
+    /// Roots of the next sweep, and their values.
+    roots: Roots,
+    persistent_values: HashSet<Value, BuildQuick>,
     log: Discoveries,
     found: Option<Found>,
     states: u64,
@@ -310,8 +430,8 @@ impl<S: System> Hand<S> {
             slow: true,
             names: HashMap::default(),
             ahead: HashMap::default(),
-            roots: Vec::new(),
-            persistent_layers: HashSet::default(),
+            roots: Roots::default(),
+            persistent_values: HashSet::default(),
             log: Discoveries::new(number),
             found: None,
             states: 0,
@@ -327,8 +447,6 @@ impl<S: System> Hand<S> {
     /// Inserts the initial states.
     fn initial<T: Layered>(&mut self, shared: &Shared<'_>, store: &T) {
         let mut worker = store.worker();
-        // The persistent states get a store of their own, however many layers there will be.
-        T::layer(&mut worker, PERSISTENT);
         let mut out = std::mem::take(&mut self.out);
         self.system.initial(&mut out);
         for (index, (entry, state)) in out.iter().enumerate() {
@@ -381,22 +499,26 @@ impl<S: System> Hand<S> {
                 if refused {
                     shared.monitor.refused();
                 }
-                if shared.done.load(Ordering::Relaxed) || !shared.monitor.poll(self.number, &self.standing(&chunk), store) {
+                if shared.done.load(Ordering::Relaxed) || !shared.monitor.poll(self.number, &self.standing(shared, &chunk), store) {
                     return;
                 }
             }
         }
     }
 
-    fn standing(&self, chunk: &Chunk) -> WorkerCounts {
-        let ahead = self.ahead.values().map(|(_, stash)| stash).chain(self.roots.iter().map(|(_, stash)| stash));
-        let (waiting, bytes) = ahead.fold((0, 0), |(len, bytes), stash| (len + stash.len() as u64, bytes + stash.bytes()));
+    fn standing(&self, shared: &Shared<'_>, chunk: &Chunk) -> WorkerCounts {
+        let ahead = self.ahead.values().map(|(_, stash)| stash);
+        let (waiting, bytes) = ahead.fold((0, 0), |(len, bytes), stash| (len + stash.len() as u64, bytes + stash.bytes() + STASH_BYTES));
+        // The first worker reports what all share.
+        let all = |of: &AtomicU64| if self.number == 0 { of.load(Ordering::Relaxed) } else { 0 };
+        let values = self.persistent_values.capacity() * size_of::<Value>();
+        let own = chunk.size() + self.roots.bytes() + self.log.bytes() + (self.out.bytes() + values) as u64;
         WorkerCounts {
             states: self.states,
             transitions: self.transitions,
-            waiting: waiting + chunk.waiting.len() as u64,
+            waiting: waiting + chunk.waiting.len() as u64 + self.roots.states.len() as u64 + all(&shared.waiting),
             depth: self.depth,
-            search_bytes: bytes + chunk.size() + self.log.bytes() + self.out.bytes() as u64,
+            search_bytes: bytes + own + all(&shared.bytes),
         }
     }
 
@@ -519,7 +641,7 @@ impl<S: System> Hand<S> {
                         Some(number) => number,
                         None => {
                             let name = if last < present.value { PERSISTENT } else { self.name_of(shared, last) };
-                            groups.add(last, name, name != PERSISTENT && present.persistent.contains(&name))
+                            groups.add(last, name, name != PERSISTENT && present.persistent.contains(&last))
                         }
                     }
                 }
@@ -610,14 +732,8 @@ impl<S: System> Hand<S> {
             }
             value[..self.values.len()].copy_from_slice(&self.values);
             self.persistent += 1;
-            let own = *self.names.entry(value).or_insert_with(|| shared.name(value));
-            self.persistent_layers.insert(own);
-            if self.roots.last().is_none_or(|(last, _)| *last != value) {
-                self.roots.push((value, Stash::default()));
-            }
-            if let Some((_, stash)) = self.roots.last_mut() {
-                stash.push(id, link, depth + 1, Some(state));
-            }
+            self.persistent_values.insert(value);
+            self.roots.push(value, link, depth + 1, state);
         }
         if inserted { Ok(()) } else { Err(()) }
     }

@@ -8,7 +8,7 @@
 
 use crate::budget::Budget;
 use crate::memory::Region;
-use crate::sync::{Arc, AtomicU64, Ordering};
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering, lock};
 use contract::StoreFull;
 
 /// The unit of places, in bytes.
@@ -23,6 +23,8 @@ const MOST_ADDRESSES: u64 = 1 << 40;
 /// where the system has too few, the second number is the minimum.
 const USUAL_ADDRESSES: usize = 1 << 26;
 const LEAST_ADDRESSES: usize = 1 << 20;
+/// The most pieces of former workers that are kept.
+const MOST_RESTS: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Arena {
@@ -30,6 +32,9 @@ pub(crate) struct Arena {
     budget: Arc<Budget>,
     /// Bytes claimed so far.
     claimed: AtomicU64,
+    /// The pieces of former workers, as far as these have not filled them. A search may have very
+    /// many short-lived workers one after the other, and each would waste most of a piece.
+    rests: Mutex<Vec<Piece>>,
 }
 
 /// The piece of an arena that one worker fills.
@@ -40,6 +45,11 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
+    /// The bytes that are still free.
+    fn room(&self) -> usize {
+        self.end - self.at
+    }
+
     /// Whether this piece was claimed after `old`, so that returning to `old` would lose it.
     pub fn is_successor_of(&self, old: &Piece) -> bool {
         self.end != old.end
@@ -64,7 +74,7 @@ impl Arena {
         let region = Region::reserve_some(addresses.next_multiple_of(LARGE_PIECE).max(USUAL_ADDRESSES), LEAST_ADDRESSES)?;
         region.prefer_huge_pages(LARGE_ARENA);
         // Place 0 is never used.
-        Some(Arena { region, budget, claimed: AtomicU64::new(GRAIN as u64) })
+        Some(Arena { region, budget, claimed: AtomicU64::new(GRAIN as u64), rests: Mutex::new(Vec::new()) })
     }
 
     /// The number of bits of the largest place.
@@ -132,8 +142,30 @@ impl Arena {
         Some((at / GRAIN) as u64)
     }
 
+    /// Keeps what a worker has not filled of its piece, for the next one. The worker must not use
+    /// the piece any more, and must have taken back records that were not published.
+    pub fn leave(&self, piece: Piece) {
+        if piece.room() < GRAIN {
+            return;
+        }
+        let mut rests = lock(&self.rests);
+        if rests.len() < MOST_RESTS {
+            rests.push(piece);
+        } else if let Some(least) = rests.iter_mut().min_by_key(|rest| rest.room())
+            && least.room() < piece.room()
+        {
+            *least = piece;
+        }
+    }
+
     #[cold]
     fn claim(&self, size: usize) -> Result<Piece, StoreFull> {
+        {
+            let mut rests = lock(&self.rests);
+            if let Some(found) = rests.iter().rposition(|rest| rest.room() >= size) {
+                return Ok(rests.swap_remove(found));
+            }
+        }
         let claimed = self.claimed.load(Ordering::Relaxed) as usize;
         let usual = if claimed < LARGE_ARENA { SMALL_PIECE } else { LARGE_PIECE };
         let bytes = size.next_multiple_of(usual);

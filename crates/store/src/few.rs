@@ -10,6 +10,9 @@ use crate::hash::hash_bytes;
 const NUMBER_BITS: u32 = 24;
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 
+/// A set of at most so many states has no slots, and all states are compared.
+const NO_SLOTS: usize = 4;
+
 /// Slots of the first table.
 const FIRST_SLOTS: usize = 32;
 
@@ -30,6 +33,9 @@ enum At {
 }
 
 impl Few {
+    /// The most states that a set can have.
+    pub const MOST: usize = NUMBER_MASK as usize;
+
     /// The number of states.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -43,19 +49,31 @@ impl Few {
     /// Inserts a state, and says whether it was not there. The caller limits how many there are.
     #[inline]
     pub fn insert(&mut self, state: &[u8]) -> bool {
-        if self.slots.len() < 2 * (self.ends.len() + 1) {
+        let slots = self.slots.len();
+        if slots < 2 * (self.ends.len() + 1) && (slots > 0 || self.ends.len() >= NO_SLOTS) {
             self.grow();
         }
-        let At::Free(slot, tag) = self.search(state) else { return false };
+        if self.slots.is_empty() {
+            if self.is_among(state) {
+                return false;
+            }
+        } else {
+            let At::Free(slot, tag) = self.search(state) else { return false };
+            self.slots[slot] = tag | (self.ends.len() as u64 + 1) & NUMBER_MASK;
+        }
         self.bytes.extend_from_slice(state);
         self.ends.push(self.bytes.len());
-        self.slots[slot] = tag | self.ends.len() as u64 & NUMBER_MASK;
         true
     }
 
     /// Whether a state is there.
     pub fn contains(&self, state: &[u8]) -> bool {
-        !self.slots.is_empty() && matches!(self.search(state), At::There)
+        if self.slots.is_empty() { self.is_among(state) } else { matches!(self.search(state), At::There) }
+    }
+
+    /// Compares a state with all states.
+    fn is_among(&self, state: &[u8]) -> bool {
+        self.states().any(|known| known == state)
     }
 
     /// All states, in the order in which they came.
@@ -71,7 +89,7 @@ impl Few {
         self.ends.clear();
     }
 
-    /// There is at least one free slot.
+    /// There are slots, and at least one of them is free.
     #[inline]
     fn search(&self, state: &[u8]) -> At {
         let tag = hash_bytes(state) & !NUMBER_MASK;
@@ -99,7 +117,11 @@ impl Few {
     #[cold]
     fn grow(&mut self) {
         let slots = (self.slots.len() * 2).max(FIRST_SLOTS);
-        let old = std::mem::replace(&mut self.slots, vec![0; slots]);
+        let mut old = std::mem::replace(&mut self.slots, vec![0; slots]);
+        if old.is_empty() {
+            let tag = |(number, state): (usize, &[u8])| hash_bytes(state) & !NUMBER_MASK | (number as u64 + 1) & NUMBER_MASK;
+            old = self.states().enumerate().map(tag).collect();
+        }
         for slot in old.into_iter().filter(|&slot| slot != 0) {
             let mut at = (slot >> NUMBER_BITS) as usize & (slots - 1);
             while self.slots[at] != 0 {

@@ -3,9 +3,9 @@
 //! A search that follows a progress measure never returns to the layers it has left, and it drops
 //! them to free their memory. A layer begins as a small set on the heap ([`Few`]), because many
 //! layers have few states. When it grows, it moves to a store of its own, which can be of any kind.
-//! A store costs some kilobytes and a few mappings. So layers share the latest store when there are
-//! many stores, and this store is dropped when all its layers are. The first layer that is ever
-//! used never shares its store, because it may be a layer that is never dropped.
+//! A store costs some kilobytes, a few mappings and many addresses, so there is only a limited
+//! number of them; when they are used up, large layers stay on the heap. No two layers share a
+//! store, because one layer that stays would keep alive all states of the layers that are dropped.
 
 use crate::few::Few;
 use contract::{Budgeted, Fresh, Inserted, Layered, StateId, Stop, Store, StoreFull, StoreWorker, Successors};
@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The number of stores from which on layers share one; at least three. Each store reserves up to
+/// The number of stores from which on large layers stay on the heap. Each store reserves up to
 /// terabytes of addresses, and there are 128 TiB of them.
 const MOST_STORES: usize = 24;
 
@@ -22,10 +22,11 @@ const MOST_STORES: usize = 24;
 const MOST_FEW: usize = 4096;
 const MOST_FEW_BYTES: u64 = 512 << 10;
 
-/// The memory that all small layers have together. Beyond it, only very small layers stay what they
-/// are, and new ones begin in a store.
-const MOST_SMALL_BYTES: u64 = 4 << 20;
-const VERY_SMALL_BYTES: u64 = 4 << 10;
+/// A layer with so many states moves to a store even if there are too many stores.
+const FAR_TOO_MANY: usize = Few::MOST - 1;
+
+/// The memory of a layer on the heap without its states.
+const LAYER_BYTES: u64 = 160;
 
 /// The memory of dropped layers that is kept for new ones.
 const SPARE_BYTES: u64 = 1 << 20;
@@ -33,22 +34,28 @@ const SPARE_BYTES: u64 = 1 << 20;
 /// A store whose states lie in layers, each in a store of its own.
 pub struct Layers<T> {
     make: Box<dyn Fn() -> T + Send + Sync>,
-    /// The stores that existed when layers were last dropped.
-    settled: Vec<Box<T>>,
+    /// The stores that existed when a layer was last dropped, by their numbers; nothing if the
+    /// store is gone.
+    settled: Vec<Option<Box<T>>>,
     /// The stores made since then.
     fresh: Chain<T>,
     /// Where each layer is.
     places: Mutex<BTreeMap<u64, Place>>,
-    /// The first layer that was asked for.
-    first: OnceLock<u64>,
-    /// States of small layers, and their memory.
+    /// Layers on the heap: their states, and the memory of everything.
     few: AtomicU64,
     few_bytes: AtomicU64,
-    spare: Mutex<Vec<Few>>,
+    spare: Mutex<Spare>,
     stop: Mutex<Option<Stop>>,
     /// The bytes of all layers and of other users when `leave_room` was last called.
     elsewhere: AtomicU64,
     peak: AtomicU64,
+}
+
+/// Memory of dropped layers.
+#[derive(Default)]
+struct Spare {
+    sets: Vec<Few>,
+    bytes: u64,
 }
 
 /// Where a layer is.
@@ -86,7 +93,6 @@ impl<T: Store> Layers<T> {
             settled: Vec::new(),
             fresh: OnceLock::new(),
             places: Mutex::default(),
-            first: OnceLock::new(),
             few: AtomicU64::new(0),
             few_bytes: AtomicU64::new(0),
             spare: Mutex::default(),
@@ -97,43 +103,29 @@ impl<T: Store> Layers<T> {
     }
 
     fn stores(&self) -> impl Iterator<Item = &T> {
-        let fresh = std::iter::successors(self.fresh.get(), |link| link.next.get()).map(|link| &link.store);
-        self.settled.iter().map(|store| &**store).chain(fresh)
+        self.settled.iter().flatten().map(|store| &**store).chain(self.made_since())
+    }
+
+    fn made_since(&self) -> impl Iterator<Item = &T> {
+        std::iter::successors(self.fresh.get(), |link| link.next.get()).map(|link| &link.store)
     }
 
     /// Where a layer is, which begins here if it is new.
     fn place(&self, layer: u64) -> Place {
-        self.first.get_or_init(|| layer);
         let mut places = lock(&self.places);
-        if let Some(place) = places.get(&layer) {
-            return place.clone();
-        }
-        let place = if self.few_bytes.load(Ordering::Relaxed) < MOST_SMALL_BYTES {
-            let few = lock(&self.spare).pop().unwrap_or_default();
-            self.few_bytes.fetch_add(few.bytes(), Ordering::Relaxed);
+        let new = || {
+            let mut spare = lock(&self.spare);
+            let few = spare.sets.pop().unwrap_or_default();
+            spare.bytes -= few.bytes();
+            self.few_bytes.fetch_add(few.bytes() + LAYER_BYTES, Ordering::Relaxed);
             Place::Few(Arc::new(Mutex::new(Some(few))))
-        } else {
-            Place::Store(self.next_number(layer, &places))
         };
-        places.insert(layer, place.clone());
-        place
-    }
-
-    /// The number of the store of a layer that has none yet.
-    fn next_number(&self, layer: u64, places: &BTreeMap<u64, Place>) -> usize {
-        let (stores, first) = (self.stores().count(), self.first.get());
-        if stores < MOST_STORES || first == Some(&layer) {
-            // It is there before anybody else asks.
-            self.store(stores);
-            return stores;
-        }
-        let alone = first.and_then(|first| places.get(first));
-        if matches!(alone, Some(Place::Store(number)) if *number == stores - 1) { stores - 2 } else { stores - 1 }
+        places.entry(layer).or_insert_with(new).clone()
     }
 
     fn store(&self, number: usize) -> &T {
-        if number < self.settled.len() {
-            return &self.settled[number];
+        if let Some(Some(store)) = self.settled.get(number) {
+            return store;
         }
         let mut link = &self.fresh;
         for _ in self.settled.len()..number {
@@ -158,37 +150,80 @@ impl<T: Store> Layers<T> {
         })
     }
 
-    /// Whether a small layer is too large to stay one.
+    /// Whether a layer on the heap is too large to stay there.
     #[inline]
     fn is_many(&self, few: &Few) -> bool {
-        let bytes = few.bytes();
-        let crowded = || bytes > VERY_SMALL_BYTES && self.few_bytes.load(Ordering::Relaxed) > MOST_SMALL_BYTES;
-        few.len() >= MOST_FEW || bytes > MOST_FEW_BYTES || crowded()
+        (few.len() >= MOST_FEW || few.bytes() > MOST_FEW_BYTES) && self.must_move(few.len())
     }
 
-    /// Moves a small layer to a store, and gives access to that.
+    /// Whether there is a store for a large layer. The set grows with each state, so this is asked
+    /// often only while there is no store.
+    #[cold]
+    fn must_move(&self, states: usize) -> bool {
+        states >= FAR_TOO_MANY || self.stores().count() < MOST_STORES
+    }
+
+    /// Moves a layer from the heap to a store, and gives access to that.
     #[cold]
     fn move_to_store(&self, layer: u64, held: &mut Option<Few>) -> Result<T::Worker<'_>, StoreFull> {
-        let number = self.next_number(layer, &lock(&self.places));
+        let number = {
+            // Whoever holds the places makes the next store, so that each layer gets its own.
+            let _places = lock(&self.places);
+            let number = self.settled.len() + self.made_since().count();
+            self.store(number);
+            number
+        };
         let mut worker = self.store(number).worker();
         for state in held.iter().flat_map(Few::states) {
             let hash = worker.hash(state);
             worker.insert(hash, state)?;
         }
+        // Nobody may find the layer in the store before all its states are there.
         lock(&self.places).insert(layer, Place::Store(number));
         self.recycle(held.take());
         Ok(worker)
     }
 
-    /// Makes use of the memory of a layer that is small no more, or gone.
+    /// Makes use of the memory of a layer that is no longer on the heap.
     fn recycle(&self, few: Option<Few>) {
         let Some(mut few) = few else { return };
         self.few.fetch_sub(few.len() as u64, Ordering::Relaxed);
-        self.few_bytes.fetch_sub(few.bytes(), Ordering::Relaxed);
+        self.few_bytes.fetch_sub(few.bytes() + LAYER_BYTES, Ordering::Relaxed);
         let mut spare = lock(&self.spare);
-        if spare.iter().map(Few::bytes).sum::<u64>() + few.bytes() <= SPARE_BYTES {
+        if spare.bytes + few.bytes() <= SPARE_BYTES {
             few.clear();
-            spare.push(few);
+            spare.bytes += few.bytes();
+            spare.sets.push(few);
+        }
+    }
+
+    /// Gives the stores that were made since the last time their final places.
+    fn settle(&mut self) {
+        let mut fresh = std::mem::take(&mut self.fresh).into_inner();
+        while let Some(link) = fresh {
+            let Link { store, next } = *link;
+            self.settled.push(Some(Box::new(store)));
+            fresh = next.into_inner();
+        }
+    }
+
+    /// Frees the memory of a layer, which has no place any more. Returns the number of its states.
+    fn free(&mut self, place: Place) -> u64 {
+        match place {
+            Place::Few(few) => {
+                let few = lock(&few).take();
+                let states = few.as_ref().map_or(0, |few| few.len() as u64);
+                self.recycle(few);
+                states
+            }
+            Place::Store(number) => {
+                self.settle();
+                let states = self.settled[number].take().map_or(0, |store| store.len());
+                while let Some(None) = self.settled.last() {
+                    self.settled.pop();
+                }
+                states
+            }
         }
     }
 }
@@ -262,44 +297,16 @@ impl<T: Store + Send> Layered for Layers<T> {
         worker.layer(layer)
     }
 
-    fn drop_layers(&mut self, gone: &mut dyn FnMut(u64) -> bool) -> u64 {
-        let before = self.len();
+    fn drop_layer(&mut self, layer: u64) -> u64 {
         self.bytes();
-        let mut stores = std::mem::take(&mut self.settled);
-        let mut fresh = std::mem::take(&mut self.fresh).into_inner();
-        while let Some(link) = fresh {
-            let Link { store, next } = *link;
-            stores.push(Box::new(store));
-            fresh = next.into_inner();
-        }
-        let mut places = std::mem::take(self.places.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let mut used = vec![usize::MAX; stores.len()];
-        places.retain(|&layer, place| match place {
-            _ if !gone(layer) => {
-                if let Place::Store(number) = place {
-                    used[*number] = 0;
-                }
-                true
-            }
-            Place::Few(few) => {
-                self.recycle(lock(few).take());
-                false
-            }
-            Place::Store(_) => false,
-        });
-        for (number, store) in stores.into_iter().enumerate() {
-            if used[number] == 0 {
-                used[number] = self.settled.len();
-                self.settled.push(store);
-            }
-        }
-        for place in places.values_mut() {
-            if let Place::Store(number) = place {
-                *number = used[*number];
-            }
-        }
-        self.places = Mutex::new(places);
-        before - self.len()
+        let place = self.places.get_mut().unwrap_or_else(PoisonError::into_inner).remove(&layer);
+        place.map_or(0, |place| self.free(place))
+    }
+
+    fn drop_layers(&mut self, gone: &mut dyn FnMut(u64) -> bool) -> u64 {
+        let places = self.places.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let gone: Vec<u64> = places.keys().copied().filter(|&layer| gone(layer)).collect();
+        gone.into_iter().map(|layer| self.drop_layer(layer)).sum()
     }
 }
 
@@ -340,19 +347,10 @@ impl<'s, T: Store> LayersWorker<'s, T> {
 
     #[cold]
     fn open(&mut self, layer: u64) -> usize {
-        let layers = self.layers;
-        let place = layers.place(layer);
-        // Layers that share a store share the access to it.
-        let shared = match place {
-            Place::Store(number) => self.open.iter().position(|open| open.number == Some(number)),
-            Place::Few(_) => None,
-        };
-        let place = shared.unwrap_or_else(|| {
-            self.open.push(LayerWorker::new(layers, layer, place));
-            self.open.len() - 1
-        });
-        self.places.insert(layer, place);
-        place
+        let place = self.layers.place(layer);
+        self.open.push(LayerWorker::new(self.layers, layer, place));
+        self.places.insert(layer, self.open.len() - 1);
+        self.open.len() - 1
     }
 }
 
@@ -364,8 +362,6 @@ pub struct LayerWorker<'s, T: Store + 's> {
     layers: &'s Layers<T>,
     layer: u64,
     at: Access<T::Worker<'s>>,
-    /// The number of the store, if the layer was in one from the start.
-    number: Option<usize>,
     /// For batches whose hashes are missing.
     hashes: Vec<u64>,
 }
@@ -386,11 +382,11 @@ const NAMELESS: StateId = StateId(u64::MAX);
 
 impl<'s, T: Store> LayerWorker<'s, T> {
     fn new(layers: &'s Layers<T>, layer: u64, place: Place) -> Self {
-        let (at, number) = match place {
-            Place::Few(few) => (Access::Few(few), None),
-            Place::Store(number) => (Access::Store(layers.store(number).worker()), Some(number)),
+        let at = match place {
+            Place::Few(few) => Access::Few(few),
+            Place::Store(number) => Access::Store(layers.store(number).worker()),
         };
-        LayerWorker { layers, layer, at, number, hashes: Vec::new() }
+        LayerWorker { layers, layer, at, hashes: Vec::new() }
     }
 
     /// Calls `use_few` with the layer if it is small. `use_few` returns `false` if the layer has
@@ -612,5 +608,91 @@ mod tests {
     fn layers_are_stores_that_go() {
         laws(Layers::new(Plain::new));
         laws(Layers::new(|| Compact::with_budget(64 << 20)));
+    }
+
+    fn insert<T: Store + Send>(worker: &mut LayersWorker<'_, T>, layer: u64, state: &[u8]) -> bool {
+        let access = worker.layer(layer);
+        let hash = access.hash(state);
+        access.insert(hash, state).expect("room").new
+    }
+
+    /// A layer that is never dropped grows by a few states for each worker, and there are very many
+    /// workers one after the other. Other layers come and go.
+    #[test]
+    fn a_layer_that_stays_takes_little_memory_for_each_state() {
+        const STATES: u64 = 40_000;
+        let mut store = Layers::new(Plain::new);
+        for n in 0..STATES {
+            let mut worker = store.worker();
+            assert!(insert(&mut worker, 0, &n.to_le_bytes()));
+            assert!(insert(&mut worker, n + 1, &n.to_le_bytes()));
+            drop(worker);
+            assert_eq!(store.drop_layer(n + 1), 1);
+        }
+        assert_eq!(store.len(), STATES);
+        assert!(store.peak_bytes() < STATES * 96, "{} bytes", store.peak_bytes());
+    }
+
+    /// Very many small layers exist at the same time, and are dropped in another order.
+    #[test]
+    fn many_small_layers_take_memory_for_their_states_only() {
+        const LAYERS: u64 = 50_000;
+        let mut store = Layers::new(Plain::new);
+        let mut worker = store.worker();
+        for n in 0..3 * LAYERS {
+            assert!(insert(&mut worker, n % LAYERS, &n.to_le_bytes()));
+        }
+        drop(worker);
+        assert!(store.bytes() < 3 * LAYERS * 128, "{} bytes", store.bytes());
+        for n in 0..LAYERS - 10 {
+            assert_eq!(store.drop_layer(n * 7 % LAYERS), 3);
+        }
+        assert_eq!(store.len(), 30);
+        assert!(store.bytes() < 30 * 512, "{} bytes", store.bytes());
+    }
+
+    /// More large layers than there may be stores. The first ones stay, and the others go: what
+    /// goes frees its memory.
+    #[test]
+    fn large_layers_that_stay_keep_no_others_alive() {
+        const STATES: u64 = MOST_FEW as u64 + 100;
+        let mut store = Layers::new(Plain::new);
+        let stay = MOST_STORES as u64 + 2;
+        for layer in 0..4 * stay {
+            let mut worker = store.worker();
+            let before = worker.layers.len();
+            for n in 0..STATES {
+                assert!(insert(&mut worker, layer, &[layer, n].map(u64::to_le_bytes).concat()));
+            }
+            for n in 0..STATES {
+                assert!(!insert(&mut worker, layer, &[layer, n].map(u64::to_le_bytes).concat()));
+            }
+            drop(worker);
+            assert_eq!(store.len(), before + STATES);
+            assert!(store.stores().count() <= MOST_STORES);
+            if layer >= stay {
+                assert_eq!(store.drop_layer(layer), STATES);
+            }
+        }
+        assert_eq!(store.len(), stay * STATES);
+        assert!(store.peak_bytes() < (stay + 1) * STATES * 128, "{} bytes", store.peak_bytes());
+        assert_eq!(store.drop_layers(&mut |_| true), stay * STATES);
+        assert!(store.is_empty() && store.bytes() == 0, "{} bytes", store.bytes());
+    }
+
+    /// Several workers make the same layers large at the same time.
+    #[test]
+    fn several_workers_see_one_layer() {
+        let store = Layers::new(Plain::new);
+        let new: u64 = std::thread::scope(|scope| {
+            let run = || {
+                let mut worker = store.worker();
+                let one = |n: u64| u64::from(insert(&mut worker, n % 3, &n.to_le_bytes()));
+                (0..30_000).map(one).sum::<u64>()
+            };
+            let threads = [scope.spawn(run), scope.spawn(run), scope.spawn(run)];
+            threads.map(|thread| thread.join().expect("nobody panics")).iter().sum()
+        });
+        assert_eq!((new, store.len()), (30_000, 30_000));
     }
 }

@@ -581,6 +581,7 @@ impl StoreWorker for PlainWorker {
 
 impl Drop for PlainWorker {
     fn drop(&mut self) {
+        self.store.arena.leave(self.piece);
         self.store.len.fetch_add(self.untold, Ordering::Relaxed);
         self.store.workers.fetch_sub(1, Ordering::Release);
     }

@@ -43,6 +43,10 @@ impl Layered for LayerSets {
         worker
     }
 
+    fn drop_layer(&mut self, layer: u64) -> u64 {
+        self.drop_layers(&mut |other| other == layer)
+    }
+
     fn drop_layers(&mut self, gone: &mut dyn FnMut(u64) -> bool) -> u64 {
         let layers = self.layers.get_mut().unwrap_or_else(PoisonError::into_inner);
         let before: usize = layers.values().map(HashSet::len).sum();

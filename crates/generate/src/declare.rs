@@ -14,7 +14,7 @@ impl Generator<'_> {
             TypeName::Unsigned => "unsigned int".to_owned(),
             TypeName::Mtype(None) => "enum mtype".to_owned(),
             TypeName::Mtype(Some(set)) => format!("enum mtype_{}", set.text),
-            TypeName::User(name) => name.text.to_string(),
+            TypeName::User(name) => self.names.outside(&name.text),
         }
     }
 
@@ -31,7 +31,7 @@ impl Generator<'_> {
     /// `type name[length]`.
     pub(crate) fn declarator(&mut self, declaration: &Declaration, variable: &Variable) -> String {
         let length = variable.length.as_ref().map(|length| format!("[{}]", self.expr(length))).unwrap_or_default();
-        format!("{} {}{length}", self.c_type(&declaration.ty), variable.name.text)
+        format!("{} {}{length}", self.c_type(&declaration.ty), self.names.inside(&variable.name.text))
     }
 
     /// The statements that store the initial value of a variable; empty if it is zero.

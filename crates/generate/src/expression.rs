@@ -1,6 +1,7 @@
 //! Expressions in C.
 
 use crate::Generator;
+use promela::PieceKind;
 use promela::ast::{Binary, Expr, ExprKind, Probe, Receive, Reference, TypeName, Unary};
 
 /// A variable that gets a field of a message, and its type if that is known.
@@ -14,13 +15,20 @@ impl Generator<'_> {
             let name = &part.name.text;
             if i > 0 {
                 text.push('.');
-            } else if self.names.is_global(name) && !self.names.macros.contains(&**name) {
+            } else if self.names.is_global(name) {
                 text.push_str("globals->");
             }
-            text.push_str(name);
+            let message = i == 0 && !self.names.is_variable(name) && self.names.message(name).is_some();
+            text.push_str(&if message { self.names.outside(name) } else { self.names.inside(name) });
             if let Some(index) = &part.index {
-                let index = self.expr(index);
-                text.push_str(&format!("[{index}]"));
+                let place = self.place(part.name.span);
+                let inner = self.expr(index);
+                let known = matches!((&index.kind, self.names.length(reference, i)), (ExprKind::Number(n), Some(length)) if (0..length).contains(n));
+                text = match known {
+                    true => format!("{text}[{inner}]"),
+                    // An index outside the array is a violation of the model.
+                    false => format!("{text}[ep_index({inner}, EP_COUNT({text}), {place})]"),
+                };
             }
         }
         text
@@ -35,17 +43,15 @@ impl Generator<'_> {
             ExprKind::Binary(_, a, b) => self.looks_outside(a) || self.looks_outside(b),
             ExprKind::Conditional(a, b, c) => [a, b, c].into_iter().any(|e| self.looks_outside(e)),
             // A piece of C is not evaluated under the lock unless it names a shared variable.
-            ExprKind::Embedded(fragment, _) => self
-                .names
-                .macros
-                .iter()
-                .any(|name| fragment.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == name)),
+            ExprKind::Embedded(fragment, condition) => {
+                [fragment].into_iter().chain(condition).any(|fragment| self.is_shared_piece(fragment))
+            }
             _ => true,
         }
     }
 
     pub(crate) fn reference_is_shared(&self, reference: &Reference) -> bool {
-        let own = reference.parts.first().is_some_and(|part| self.names.is_global(&part.name.text));
+        let own = reference.parts.first().is_some_and(|part| self.names.is_global(&part.name.text) || &*part.name.text == "_nr_pr");
         own || reference.parts.iter().filter_map(|part| part.index.as_ref()).any(|index| self.looks_outside(index))
     }
 
@@ -66,6 +72,17 @@ impl Generator<'_> {
                 format!("{sign}({})", self.expr(a))
             }
             ExprKind::Binary(op, a, b) => {
+                let checked = match (op, &b.kind) {
+                    // A constant divisor is right or not when the program is generated.
+                    (Binary::Div | Binary::Rem, ExprKind::Number(n)) if *n > 0 => None,
+                    (Binary::Div, _) => Some("ep_divide"),
+                    (Binary::Rem, _) => Some("ep_remainder"),
+                    _ => None,
+                };
+                if let Some(function) = checked {
+                    let (place, a, b) = (self.place(expr.span), self.expr(a), self.expr(b));
+                    return format!("{function}({a}, {b}, {place})");
+                }
                 let (a, b) = (self.operand(a), self.operand(b));
                 format!("{a} {} {b}", sign(*op))
             }
@@ -102,9 +119,13 @@ impl Generator<'_> {
             }
             ExprKind::Timeout => "ep_timed_out()".to_owned(),
             ExprKind::Embedded(fragment, condition) => {
-                let text = fragment.text.trim();
+                let text = self.piece(fragment, PieceKind::Expression).text.replace('\n', " ");
+                let text = text.trim();
                 match condition {
-                    Some(condition) => format!("(({}) && ({text}))", condition.text.trim()),
+                    Some(condition) => {
+                        let condition = self.piece(condition, PieceKind::Expression).text.replace('\n', " ");
+                        format!("(({}) && ({text}))", condition.trim())
+                    }
                     None => format!("({text})"),
                 }
             }

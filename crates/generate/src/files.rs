@@ -3,7 +3,9 @@
 
 use crate::expression::call;
 use crate::names::number;
+use crate::pieces::{HERE, is_shared_scope, number_lines};
 use crate::{Generator, Layout, Options};
+use promela::PieceKind;
 use promela::ast::{Embedded, Proctype, Step, Stmt, StmtKind, TypeName, Unit};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -13,13 +15,20 @@ impl Generator<'_> {
         let mut files = vec![("init.h".to_owned(), self.header())];
         let processes = self.processes();
         for process in &processes {
+            if crate::reserved::is_file(&process.name.text) {
+                let message = format!("a program cannot be called `{}`, which is the name of something else in its folder", process.name.text);
+                self.error(process.name.span, message, "give the process type another name");
+            }
             files.push((format!("{}.c", process.name.text), self.process(process)));
         }
         files.push(("init.c".to_owned(), self.first()));
+        for (name, text) in &mut files {
+            *text = number_lines(name, text);
+        }
         files.extend(runtime(self.options).map(|(name, text)| (name.to_owned(), text.to_owned())));
         let tests = self.tests();
         files.push(("Makefile".to_owned(), makefile(name, &processes, self.options, tests.is_some())));
-        files.extend(tests.map(|tests| ("tests.c".to_owned(), tests)));
+        files.extend(tests.map(|tests| ("tests.c".to_owned(), number_lines("tests.c", &tests))));
         files
     }
 
@@ -27,9 +36,11 @@ impl Generator<'_> {
     fn header(&mut self) -> String {
         let mut text =
             String::from("/* Generated: changes made here are lost. */\n#ifndef INIT_H\n#define INIT_H\n\n#include \"everypath.h\"\n\n");
+        let source = self.source.replace('\\', "\\\\").replace('"', "\\\"");
+        let _ = writeln!(text, "const char ep_source[] = \"{source}\";\n");
         for (set, values) in self.names.mtypes.clone() {
             let name = set.map_or("mtype".to_owned(), |set| format!("mtype_{set}"));
-            let list: Vec<String> = values.iter().enumerate().map(|(i, v)| if i == 0 { format!("{v} = 1") } else { v.clone() }).collect();
+            let list: Vec<String> = values.iter().enumerate().map(|(i, v)| if i == 0 { format!("{} = 1", self.names.outside(v)) } else { self.names.outside(v) }).collect();
             let _ = writeln!(text, "enum {name} {{ {} }};\n", list.join(", "));
         }
         if let Some((_, values)) = self.names.mtypes.iter().find(|(set, _)| set.is_none()) {
@@ -41,26 +52,27 @@ impl Generator<'_> {
             text.push_str("enum mtype { ep_no_message = 1 };\n\nstatic inline const char *mtype_name(int value)\n{\n\treturn value ? \"?\" : \"0\";\n}\n\n");
         }
         let units = &self.hybrid.program.units;
+        let mut later = Vec::new();
         for unit in units {
             match unit {
                 Unit::Typedef(typedef) => {
-                    let _ = writeln!(text, "typedef struct {0} {{", typedef.name.text);
+                    let name = self.names.outside(&typedef.name.text);
+                    let _ = writeln!(text, "typedef struct {name} {{");
                     for fragment in &typedef.embedded {
-                        let _ = writeln!(text, "\t{}", fragment.text.trim());
+                        let place = self.line_directive(fragment.place(0, 1));
+                        let _ = write!(text, "{place}\t{}\n{HERE}\n", fragment.text.trim());
                     }
                     for field in &typedef.fields {
                         for variable in &field.variables {
                             let _ = writeln!(text, "\t{};", self.declarator(field, variable));
                         }
                     }
-                    let _ = writeln!(text, "}} {};\n", typedef.name.text);
+                    let _ = writeln!(text, "}} {name};\n");
                 }
-                Unit::Embedded(Embedded::Declarations(fragment)) => {
-                    let _ = writeln!(text, "{}\n", fragment.text.trim());
-                }
-                Unit::Embedded(Embedded::State { declaration, scope, .. }) if &**scope == "Global" || &**scope == "Hidden" => {
-                    self.warn(declaration.span, "this variable of C is outside processes: every process has its own copy");
-                    let _ = writeln!(text, "static {};\n", declaration.text.trim_end_matches(';'));
+                Unit::Embedded(Embedded::Declarations(fragment)) if self.uses_model(fragment) => later.push(fragment),
+                Unit::Embedded(Embedded::Declarations(fragment)) => text.push_str(&self.c_declarations(fragment)),
+                Unit::Embedded(Embedded::State { declaration, scope, initial, .. }) if is_shared_scope(scope) => {
+                    text.push_str(&self.c_state_variable(declaration, initial.as_ref()));
                 }
                 _ => {}
             }
@@ -71,22 +83,25 @@ impl Generator<'_> {
             for (declaration, variable) in &globals {
                 let _ = writeln!(text, "\t{};", self.declarator(declaration, variable));
             }
-            text.push_str("};\n#define globals ((struct ep_globals *) ep_variables)\n");
-            for name in &self.names.macros {
-                let _ = writeln!(text, "#define {name} (globals->{name})");
-            }
-            text.push('\n');
+            let before = std::mem::replace(&mut self.last_place, "ep_after_globals".to_owned());
+            let _ = writeln!(text, "}};\nenum {{ ep_at_globals = {before}, ep_after_globals = EP_AFTER(ep_at_globals, struct ep_globals) }};");
+            text.push_str("#define globals ((struct ep_globals *) ((char *) ep_variables + ep_at_globals))\n\n");
+        }
+        for fragment in later {
+            text.push_str(&self.c_declarations(fragment));
         }
         text.push_str("/* Sets the shared variables to their initial values. */\nstatic inline void start_globals(void)\n{\n");
         for (declaration, variable) in &globals {
-            let name = self.names.macros.contains(&*variable.name.text);
-            let name = if name { variable.name.text.to_string() } else { format!("globals->{}", variable.name.text) };
+            let name = format!("globals->{}", self.names.inside(&variable.name.text));
             for line in self.initial(&name, declaration, variable) {
                 let _ = writeln!(text, "\t{line}");
             }
         }
+        for name in &self.placed {
+            let _ = writeln!(text, "\tmemcpy(&ep_c_{name}, &ep_first_{name}, sizeof ep_c_{name});");
+        }
         text.push_str("}\n\n");
-        let size = if globals.is_empty() { "0" } else { "sizeof(struct ep_globals)" };
+        let size = self.last_place.clone();
         let _ = writeln!(text, "enum {{ SHARES = {} }};\n#define GLOBALS_SIZE {size}\n\n#endif", u8::from(self.names.shares));
         text
     }
@@ -103,8 +118,20 @@ impl Generator<'_> {
 
     /// The program that starts the others.
     fn first(&mut self) -> String {
-        let mut starts = Vec::new();
-        for process in self.processes() {
+        // Processes have the numbers that they have in the model: in the order of the text.
+        let mut starts = vec!["ep_begin();".to_owned()];
+        let units = self.hybrid.program.units.iter();
+        let processes: Vec<&Proctype> = units
+            .filter_map(|unit| match unit {
+                Unit::Proctype(process) => Some(&**process),
+                _ => None,
+            })
+            .collect();
+        for process in processes {
+            if process.is_init {
+                starts.push("ep_enter();".to_owned());
+                continue;
+            }
             let Some(count) = process.active.as_ref() else { continue };
             let parameters: usize = process.parameters.iter().map(|parameter| parameter.variables.len()).sum();
             let start = call("ep_active", &process.name.text, &vec!["0".to_owned(); parameters]);
@@ -117,6 +144,7 @@ impl Generator<'_> {
                 }
             }
         }
+        starts.extend(["ep_started();".to_owned(), "ep_end();".to_owned()]);
         match self.init() {
             Some(init) => self.program(init, "init", &starts),
             None => self.text("init", "", &starts, ""),
@@ -125,6 +153,10 @@ impl Generator<'_> {
 
     fn program(&mut self, process: &Proctype, name: &str, starts: &[String]) -> String {
         self.names.locals = HashMap::new();
+        self.names.lengths = HashMap::new();
+        self.process = name.to_owned();
+        self.learn_local(&process.body);
+        self.ending = false;
         self.labels.clear();
         find_labels(&process.body, 0, &mut self.labels);
         self.loops.clear();
@@ -136,8 +168,9 @@ impl Generator<'_> {
             self.remember(parameter);
             for variable in &parameter.variables {
                 let mut leaves = Vec::new();
-                self.names.leaves(&parameter.ty, &variable.name.text, 0, &mut leaves);
-                let _ = writeln!(declarations, "\t{} {};", self.c_type(&parameter.ty), variable.name.text);
+                let name = self.names.inside(&variable.name.text);
+                self.names.leaves(&parameter.ty, &name, 0, &mut leaves);
+                let _ = writeln!(declarations, "\t{} {name};", self.c_type(&parameter.ty));
                 for (leaf, _) in leaves {
                     let _ = writeln!(declarations, "\t{leaf} = ep_argument({argument});");
                     argument += 1;
@@ -164,14 +197,17 @@ impl Generator<'_> {
                     for variable in &declaration.variables {
                         let zero = if matches!(declaration.ty, TypeName::User(_)) || variable.length.is_some() { "{ 0 }" } else { "0" };
                         let _ = writeln!(own, "\t{} = {zero};", self.declarator(declaration, variable));
-                        initial.extend(self.initial(&variable.name.text, declaration, variable));
+                        let name = self.names.inside(&variable.name.text);
+                        initial.extend(self.initial(&name, declaration, variable));
                     }
                 }
                 Step::Statement(Stmt { kind: StmtKind::EmbeddedDeclarations(fragment), .. }) => {
                     if self.options.layout == Layout::Loop && fragment.text.split_whitespace().any(|word| word == "static") {
                         self.warn(fragment.span, "in one process, all instances of this type share a `static` variable");
                     }
-                    let _ = writeln!(own, "\t{}", fragment.text.trim());
+                    let place = self.line_directive(fragment.place(0, 1));
+                    let text = self.piece(fragment, PieceKind::Statements).text;
+                    let _ = write!(own, "{place}\t{}\n{HERE}\n", text.trim());
                 }
                 _ => {}
             }
@@ -267,7 +303,7 @@ fn makefile(name: &str, processes: &[&Proctype], options: &Options, tests: bool)
     let transport = options.transport.broker().map_or(String::new(), |way| format!(" -DEP_TRANSPORT='\"{way}\"'"));
     let mut text = format!(
         "# Generated from {name}; `make` builds everything, `./init` starts it.\n\
-         CC ?= cc\nCPPFLAGS += -D_GNU_SOURCE{transport}\nCFLAGS ?= -O2 -Wall -Wno-unused-label -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-function\nLDLIBS += -lpthread -lrt $(LIBS)\n\
+         CC ?= cc\n# Numbers overflow as in the model.\nCPPFLAGS += -D_GNU_SOURCE{transport} -fwrapv\nCFLAGS ?= -O2 -Wall -Wno-unused-label -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-function\nLDLIBS += -lpthread -lrt $(LIBS)\n\
          # Own files of the program, which are linked with all of it.\nOBJECTS += {}\n-include local.mk\n\n\
          all: {}\n\n",
         objects.join(" "),

@@ -17,8 +17,11 @@ mod files;
 mod mapping;
 mod names;
 mod options;
+mod pieces;
+mod reserved;
 mod rust;
 mod select;
+mod senders;
 mod statement;
 
 pub use mapping::check as check_mapping;
@@ -43,6 +46,8 @@ pub struct Generated {
 /// positions.
 pub fn program(hybrid: &Hybrid, map: &SourceMap, name: &str, options: &Options) -> Result<Generated, Vec<Diagnostic>> {
     let mut generator = Generator::new(hybrid, map, options);
+    generator.source = name.to_owned();
+    generator.learn_c();
     let files = generator.files(name);
     generator.unknown_channels();
     generator.finish(files)
@@ -77,6 +82,18 @@ struct Generator<'a> {
     held: usize,
     /// The number of steps begun at each label of the present process.
     labels: BTreeMap<String, usize>,
+    /// What all pieces of C have in common.
+    c: pieces::World,
+    /// The shared variables of C that have a place in the shared memory, in its order.
+    placed: Vec<String>,
+    /// The first place in the shared memory that is free.
+    last_place: String,
+    /// The name of the text.
+    source: String,
+    /// The type of the present process.
+    process: String,
+    /// The statement that follows is where the model may end.
+    ending: bool,
 }
 
 impl<'a> Generator<'a> {
@@ -98,6 +115,12 @@ impl<'a> Generator<'a> {
             inside: 0,
             held: 0,
             labels: BTreeMap::new(),
+            c: pieces::World::default(),
+            placed: Vec::new(),
+            source: String::new(),
+            process: String::new(),
+            last_place: "0".to_owned(),
+            ending: false,
         }
     }
 

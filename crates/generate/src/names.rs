@@ -10,12 +10,12 @@ pub(crate) struct Names<'a> {
     pub typedefs: BTreeMap<String, &'a Typedef>,
     /// Globals in the order of the text.
     pub globals: Vec<(&'a Declaration, &'a Variable)>,
-    /// The globals that pieces of C name and whose names nothing else has.
-    pub macros: BTreeSet<String>,
     by_name: HashMap<String, (TypeName, bool)>,
     pub mtypes: Vec<(Option<String>, Vec<String>)>,
     /// The types of local variables of the present process.
     pub locals: HashMap<String, (TypeName, bool)>,
+    /// The lengths of local arrays of the present process.
+    pub lengths: HashMap<String, Option<i32>>,
     /// The bits of variables declared `unsigned`.
     pub widths: HashMap<String, i32>,
     /// Whether processes share anything.
@@ -24,6 +24,8 @@ pub(crate) struct Names<'a> {
     pub rendezvous: bool,
     /// The variables that are initialised with channels.
     pub channels: BTreeSet<String>,
+    /// All names that the text declares.
+    declared: BTreeSet<String>,
 }
 
 impl<'a> Names<'a> {
@@ -31,14 +33,15 @@ impl<'a> Names<'a> {
         let mut names = Names {
             typedefs: BTreeMap::new(),
             globals: Vec::new(),
-            macros: BTreeSet::new(),
             by_name: HashMap::new(),
             mtypes: Vec::new(),
             locals: HashMap::new(),
             widths: HashMap::new(),
+            lengths: HashMap::new(),
             shares: false,
             rendezvous: false,
             channels: BTreeSet::new(),
+            declared: BTreeSet::new(),
         };
         let mut survey = Survey::default();
         for unit in &model.units {
@@ -73,11 +76,22 @@ impl<'a> Names<'a> {
                 _ => {}
             }
         }
-        names.shares = !names.globals.is_empty() || survey.channels;
+        names.shares = !names.globals.is_empty() || survey.channels || survey.numbers;
+        names.declared = survey.declared.clone();
+        names.declared.extend(names.by_name.keys().chain(names.typedefs.keys()).cloned());
+        names.declared.extend(names.mtypes.iter().flat_map(|(_, values)| values).cloned());
         names.rendezvous = survey.rendezvous;
-        let globals = names.globals.iter().map(|(_, variable)| variable.name.text.to_string());
-        names.macros = globals.filter(|name| survey.in_c.contains(name) && !survey.declared.contains(name)).collect();
         names
+    }
+
+    /// What a variable, a field or a label is called in C.
+    pub fn inside(&self, name: &str) -> String {
+        crate::reserved::inside(name, &self.declared)
+    }
+
+    /// What a type or a message is called in C.
+    pub fn outside(&self, name: &str) -> String {
+        crate::reserved::outside(name, &self.declared)
     }
 
     /// The value of a message name.
@@ -90,8 +104,30 @@ impl<'a> Names<'a> {
         self.by_name.get(name)
     }
 
+    pub fn global_names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
     pub fn is_global(&self, name: &str) -> bool {
         self.by_name.contains_key(name) && !self.locals.contains_key(name)
+    }
+
+    pub fn is_variable(&self, name: &str) -> bool {
+        self.by_name.contains_key(name) || self.locals.contains_key(name)
+    }
+
+    /// The length of the array that this part of a reference names, if it is known.
+    pub fn length(&self, reference: &Reference, part: usize) -> Option<i32> {
+        let name = &reference.parts.get(part)?.name.text;
+        if part == 0 {
+            if let Some(length) = self.lengths.get(&**name) {
+                return *length;
+            }
+            let (_, variable) = self.globals.iter().find(|(_, variable)| variable.name.text == *name)?;
+            return variable.length.as_ref().and_then(number);
+        }
+        // The fields of a structure are few, and the check costs little.
+        None
     }
 
     /// The type of a reference, and whether it is a whole array.
@@ -119,7 +155,7 @@ impl<'a> Names<'a> {
                 let Some(typedef) = self.typedefs.get(&*name.text) else { return };
                 for field in &typedef.fields {
                     for variable in &field.variables {
-                        let path = format!("{path}.{}", variable.name.text);
+                        let path = format!("{path}.{}", self.inside(&variable.name.text));
                         match variable.length.as_ref().and_then(number) {
                             Some(length) => {
                                 for i in 0..length.min(32) {
@@ -148,15 +184,36 @@ pub(crate) fn number(expr: &Expr) -> Option<i32> {
 #[derive(Default)]
 struct Survey {
     declared: BTreeSet<String>,
-    in_c: BTreeSet<String>,
     channels: bool,
     rendezvous: bool,
+    /// Whether the numbers of processes matter.
+    numbers: bool,
 }
 
 impl Survey {
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Ref(reference) => {
+                self.numbers |= matches!(reference.parts.as_slice(), [part] if matches!(&*part.name.text, "_pid" | "_nr_pr"));
+                reference.parts.iter().filter_map(|part| part.index.as_ref()).for_each(|index| self.expr(index));
+            }
+            ExprKind::Unary(_, a) => self.expr(a),
+            ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|part| self.expr(part)),
+            ExprKind::Conditional(a, b, c) => [a, b, c].into_iter().for_each(|part| self.expr(part)),
+            ExprKind::Run { arguments, .. } => {
+                self.numbers = true;
+                arguments.iter().for_each(|argument| self.expr(argument));
+            }
+            ExprKind::Embedded(fragment, condition) => {
+                [fragment].into_iter().chain(condition).for_each(|fragment| self.fragment(fragment));
+            }
+            ExprKind::Probe(..) | ExprKind::Poll(_) => self.channels = true,
+            _ => {}
+        }
+    }
+
     fn fragment(&mut self, fragment: &Fragment) {
-        let words = fragment.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        self.in_c.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
+        self.numbers |= fragment.text.contains("_pid");
     }
 
     fn initial(&mut self, variable: &Variable) {
@@ -190,7 +247,10 @@ impl Survey {
                 condition.iter().for_each(|condition| self.fragment(condition));
             }
             StmtKind::EmbeddedDeclarations(fragment) => self.fragment(fragment),
-            StmtKind::Expr(Expr { kind: ExprKind::Embedded(fragment, _), .. }) => self.fragment(fragment),
+            // Whether a process could be started is known without numbers.
+            StmtKind::Expr(Expr { kind: ExprKind::Run { arguments, .. }, .. }) => arguments.iter().for_each(|argument| self.expr(argument)),
+            StmtKind::Expr(expr) | StmtKind::Assert(expr) | StmtKind::Printm(expr) | StmtKind::Assign(_, expr) => self.expr(expr),
+            StmtKind::Printf(_, arguments) => arguments.iter().for_each(|argument| self.expr(argument)),
             StmtKind::Send { .. } | StmtKind::Receive(_) => self.channels = true,
             StmtKind::If(options) | StmtKind::Do(options) => options.iter().for_each(|option| self.steps(option)),
             StmtKind::For { body, .. } | StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) => self.steps(body),

@@ -76,6 +76,7 @@ impl Generator<'_> {
     }
 
     fn choice(&mut self, options: &[Vec<Step>], repeats: bool, span: Span) {
+        let ending = std::mem::take(&mut self.ending);
         self.selections += 1;
         let number = self.selections;
         let mut branches = Vec::new();
@@ -122,8 +123,8 @@ impl Generator<'_> {
         }
         let mut end_used = false;
         match &switched {
-            Some(variable) => end_used = self.switch(variable, &branches, repeats, looping, number),
-            None => self.chain(&branches, repeats, looping, locks, timed, span, always || has_else),
+            Some(variable) => end_used = self.switch(variable, &branches, repeats, looping, number, ending),
+            None => self.chain(&branches, repeats, looping, locks, timed, span, always || has_else, ending),
         }
         if looping || outside {
             self.indent -= 1;
@@ -149,7 +150,7 @@ impl Generator<'_> {
 
     /// The options as a chain of `if`s.
     #[allow(clippy::too_many_arguments)]
-    fn chain(&mut self, branches: &[Branch<'_>], repeats: bool, looping: bool, locks: bool, timed: bool, span: Span, ends: bool) {
+    fn chain(&mut self, branches: &[Branch<'_>], repeats: bool, looping: bool, locks: bool, timed: bool, span: Span, ends: bool, ending: bool) {
         let mut received = Vec::new();
         let mut conditions = Vec::new();
         for branch in branches {
@@ -228,7 +229,10 @@ impl Generator<'_> {
             self.warn(span, "no other process can make an option executable: if none is, the process waits for ever");
             self.begin();
         }
-        self.line(if timed { "ep_wait_timed();" } else { "ep_wait();" });
+        self.ending = ending;
+        let wait = self.wait(timed);
+        self.ending = false;
+        self.line(&wait);
         if self.held == 0 && self.names.shares {
             self.line("ep_again();");
         }
@@ -288,7 +292,7 @@ impl Generator<'_> {
                     if reference.parts.iter().any(|part| part.index.is_some()) || branch.atomic {
                         return None;
                     }
-                    let name: Vec<&str> = reference.parts.iter().map(|part| &*part.name.text).collect();
+                    let name: Vec<String> = reference.parts.iter().map(|part| self.names.inside(&part.name.text)).collect();
                     let name = name.join(".");
                     if variable.get_or_insert_with(|| name.clone()) != &name || seen.contains(&constant) {
                         return None;
@@ -306,7 +310,7 @@ impl Generator<'_> {
         match &expr.kind {
             ExprKind::Number(n) => Some(n.to_string()),
             ExprKind::Ref(reference) => match reference.parts.as_slice() {
-                [part] if part.index.is_none() && self.names.message(&part.name.text).is_some() => Some(part.name.text.to_string()),
+                [part] if part.index.is_none() && self.names.message(&part.name.text).is_some() => Some(self.names.outside(&part.name.text)),
                 _ => None,
             },
             _ => None,
@@ -314,7 +318,7 @@ impl Generator<'_> {
     }
 
     /// Writes the options as a `switch`; returns whether the label after the selection is used.
-    fn switch(&mut self, variable: &str, branches: &[Branch<'_>], repeats: bool, looping: bool, number: usize) -> bool {
+    fn switch(&mut self, variable: &str, branches: &[Branch<'_>], repeats: bool, looping: bool, number: usize, ending: bool) -> bool {
         let mut used = false;
         self.line(&format!("switch ({variable}) {{"));
         for branch in branches {
@@ -344,7 +348,10 @@ impl Generator<'_> {
             self.line("default:");
             self.indent += 1;
             self.begin();
-            self.line("ep_wait();");
+            self.ending = ending;
+            let wait = self.wait(false);
+            self.ending = false;
+            self.line(&wait);
             self.end();
             self.indent -= 1;
         }

@@ -2,6 +2,7 @@
 
 use crate::Generator;
 use crate::names::number;
+use promela::PieceKind;
 use promela::ast::{Declaration, Expr, ExprKind, Fragment, Range, Receive, Reference, Step, Stmt, StmtKind, TypeName};
 use source::Span;
 
@@ -26,6 +27,7 @@ impl Generator<'_> {
                 let text = self.declarator(declaration, variable);
                 let zero = if matches!(declaration.ty, TypeName::User(_)) || variable.length.is_some() { "{ 0 }" } else { "0" };
                 self.line(&format!("{text} = {zero};"));
+                let name = self.names.inside(&name);
                 for line in self.initial(&name, declaration, variable) {
                     self.line(&line);
                 }
@@ -39,6 +41,7 @@ impl Generator<'_> {
             if let Some(width) = variable.width.as_ref().and_then(number) {
                 self.names.widths.insert(name.clone(), width);
             }
+            self.names.lengths.insert(name.clone(), variable.length.as_ref().and_then(number));
             self.names.locals.insert(name, (declaration.ty.clone(), variable.length.is_some()));
         }
     }
@@ -66,7 +69,8 @@ impl Generator<'_> {
             StmtKind::Send { channel, sorted, arguments } => self.locked(true, |g| {
                 let send = g.send(channel, *sorted, arguments, span);
                 g.line(&format!("while (!{send})"));
-                g.line("\tep_wait();");
+                let wait = g.wait(false);
+                g.line(&format!("\t{wait}"));
             }),
             StmtKind::Receive(receive) => self.locked(true, |g| {
                 g.line("while (1) {");
@@ -80,7 +84,8 @@ impl Generator<'_> {
                 g.line("break;");
                 g.indent -= 1;
                 g.line("}");
-                g.line("ep_wait();");
+                let wait = g.wait(false);
+                g.line(&wait);
                 g.indent -= 1;
                 g.line("}");
             }),
@@ -88,8 +93,12 @@ impl Generator<'_> {
                 let outside = self.looks_outside(expr);
                 self.locked(outside, |g| {
                     g.step(span);
-                    let text = g.expr(expr);
-                    g.line(&format!("assert({text});"));
+                    let (text, place) = (g.expr(expr), g.place(span));
+                    let said = g.map.snippet(g.map.places(span).map_or(span, |places| places.used));
+                    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect();
+                    let said = said.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
+                    g.line(&format!("if (!({text}))"));
+                    g.line(&format!("\tep_fault(\"violated: {said}\", {place});"));
                 });
             }
             StmtKind::Printf(format, arguments) => {
@@ -123,7 +132,7 @@ impl Generator<'_> {
                 for _ in held..there {
                     self.begin();
                 }
-                self.line(&format!("goto {};", label.text));
+                self.line(&format!("goto {};", self.names.inside(&label.text)));
             }
             StmtKind::Break => self.leave_loop(),
             StmtKind::If(options) => self.selection(options, span),
@@ -159,39 +168,52 @@ impl Generator<'_> {
             }
             StmtKind::Label(label, inner) => {
                 self.indent -= 1;
-                self.line(&format!("{}:;", label.text));
+                self.line(&format!("{}:;", self.names.inside(&label.text)));
                 self.indent += 1;
+                self.ending |= label.text.starts_with("end");
                 self.statement(inner);
+                self.ending = false;
             }
             StmtKind::Embedded(fragment, condition) => self.fragment(fragment, condition.as_ref(), span),
             StmtKind::EmbeddedDeclarations(fragment) => {
                 if self.held > 0 || !self.loops.is_empty() {
-                    let text = fragment.text.trim().to_owned();
-                    self.line(&text);
+                    let text = self.piece(fragment, PieceKind::Statements).text;
+                    self.write_piece(fragment, &text);
                 }
             }
             StmtKind::Error => {}
         }
     }
 
-    /// A piece of C, unchanged.
+    /// A piece of C. One that the model has too is one step, and one that changes what the model
+    /// shares is executed under the lock.
     fn fragment(&mut self, fragment: &Fragment, condition: Option<&Fragment>, span: Span) {
         let shared = !self.hybrid.program_only.contains(&fragment.span);
-        if shared {
-            self.step(span);
-        }
-        if let Some(condition) = condition {
-            self.line(&format!("if ({})", condition.text.trim()));
-            self.line("{");
-            self.indent += 1;
-        }
-        for line in fragment.text.trim().lines() {
-            self.line(line.trim_end());
-        }
-        if condition.is_some() {
-            self.indent -= 1;
-            self.line("}");
-        }
+        let piece = self.piece(fragment, PieceKind::Statements);
+        let outside = if shared { piece.shared } else { self.changes_globals(fragment) };
+        self.locked(outside, |g| {
+            if shared {
+                g.step(span);
+            }
+            if let Some(condition) = condition {
+                let (text, place) = (g.piece(condition, PieceKind::Expression).text.replace('\n', " "), g.place(span));
+                g.line(&format!("if (!({}))", text.trim()));
+                g.line(&format!("\tep_fault(\"violated: the condition of this piece\", {place});"));
+            }
+            // As in SPIN, the variables of such a piece are its own.
+            if shared {
+                g.line("{");
+                g.indent += 1;
+            }
+            g.write_piece(fragment, &piece.text);
+            if shared {
+                g.indent -= 1;
+                g.line("}");
+            }
+            if outside {
+                g.line("ep_changed();");
+            }
+        });
         if !shared {
             // The values that the program has computed are compared with those that the model may
             // choose.
@@ -199,10 +221,19 @@ impl Generator<'_> {
             let known = self.names.locals.iter().filter(|(_, ty)| scalar(ty)).map(|(name, _)| name.clone()).collect();
             let names = crate::mapping::assigned(&fragment.text, &known, false);
             if !names.is_empty() {
-                let list: String = names.iter().map(|name| format!(", \"{name}\", (long) {name}")).collect();
+                let list: String = names.iter().map(|name| format!(", \"{name}\", (long) {}", self.names.inside(name))).collect();
                 self.line("if (ep_tracing)");
                 self.line(&format!("\tep_values({}{list});", names.len()));
             }
+        }
+    }
+
+    /// The statement that waits for a change.
+    pub(crate) fn wait(&self, timed: bool) -> String {
+        match (timed, self.ending) {
+            (true, _) => "ep_wait_timed();".to_owned(),
+            (false, true) => "ep_wait_end();".to_owned(),
+            (false, false) => "ep_wait();".to_owned(),
         }
     }
 
@@ -226,8 +257,16 @@ impl Generator<'_> {
                 }
                 self.locked(true, |g| {
                     let text = g.expr(expr);
+                    let wait = g.wait(timed);
+                    if let ExprKind::Embedded(fragment, _) = &expr.kind {
+                        let directive = g.line_directive(fragment.span);
+                        g.out.push_str(&directive);
+                    }
                     g.line(&format!("while (!({text}))"));
-                    g.line(if timed { "\tep_wait_timed();" } else { "\tep_wait();" });
+                    if matches!(expr.kind, ExprKind::Embedded(..)) {
+                        g.here();
+                    }
+                    g.line(&format!("\t{wait}"));
                     g.step(span);
                 });
             }
@@ -272,7 +311,7 @@ impl Generator<'_> {
     pub(crate) fn receive(&mut self, receive: &Receive) -> (String, String, String) {
         let fields = self.fields(receive);
         self.fields += 1;
-        let name = format!("field{}", self.fields);
+        let name = format!("ep_field{}", self.fields);
         let list: Vec<String> = fields.iter().map(|(text, _)| text.clone()).collect();
         let declaration = format!("struct ep_field {name}[] = {{ {} }};", list.join(", "));
         let channel = self.reference(&receive.channel);
@@ -284,11 +323,13 @@ impl Generator<'_> {
     pub(crate) fn store(&mut self, receive: &Receive, name: &str) {
         let fields = self.fields(receive);
         let mut shared = false;
+        for argument in &receive.arguments {
+            shared |= matches!(&argument.kind, ExprKind::Ref(reference) if self.reference_is_shared(reference));
+        }
         for (i, (_, target)) in fields.iter().enumerate() {
             if let Some((target, ty)) = target {
                 let value = self.cut(ty.as_ref(), &format!("{name}[{i}].value"));
                 self.line(&format!("{target} = {value};"));
-                shared |= target.starts_with("globals->");
             }
         }
         if shared {

@@ -81,9 +81,36 @@ fn conditions_are_in_neither_side() {
     assert!(!made.promela.contains("4321") && !made.promela.contains("requires"), "{}", made.promela);
     assert!(!made.file("P0.c").contains("4321"), "{}", made.file("P0.c"));
     assert!(made.file("Makefile").contains("test: tests"));
-    // Without conditions there are no tests.
-    let made = generate(&pair("x = 1", "x = 1;", "")).expect("right");
+    // Without conditions and outcomes there are no tests.
+    let made = generate(&pair("skip", "next();", "")).expect("right");
     assert!(!made.files.iter().any(|(name, _)| name == "tests.c"));
     let errors = generate("active proctype P() { skip; requires_IS { 1 }; skip }").err().expect("wrong");
     assert!(errors.iter().any(|error| error.contains("behind the piece")), "{errors:?}");
+}
+
+/// Figure 15 as it is printed: the model chooses through a process of its environment.
+#[test]
+fn outcomes_through_a_channel_are_followed() {
+    let text = |piece: &str, conditions: &str| {
+        format!(
+            "env proctype rand_ms(chan res)\n{{ if :: res!0 :: res!1 fi }}\nc_decl_IS {{\n\\#include <stdlib.h>\n}};\n#define RAND(var) promela_MS {{ run rand_ms(res); res?var; }}; \
+             c_code_IS {{ var = {piece}; }}; {conditions}\nactive proctype A()\n{{ int x; promela_MS {{ chan res = [1] of {{ int }}; }}\n RAND(x) printf(\"%d\\n\", x) }}\n"
+        )
+    };
+    for (number, conditions) in ["", "ensures_IS { var >= 0 };"].into_iter().enumerate() {
+        let Some((passed, said)) = tested(&format!("figure15-{number}"), &text("rand() % 4", conditions)) else { return };
+        assert!(!passed && said.contains("no outcome of the model"), "{said}");
+        let Some((passed, said)) = tested(&format!("figure15-right-{number}"), &text("rand() % 2", conditions)) else { return };
+        assert!(passed && said.contains("inputs, right"), "{said}");
+    }
+}
+
+#[test]
+fn pieces_without_conditions_are_tried_if_they_only_compute() {
+    let text = "c_decl_IS {\n\\#include <stdlib.h>\nstatic int pick(void) { return rand() % 3; }\nstatic int harm(void) { return system(\"touch harm\"); }\n};\n\
+                active proctype A() { int x;\n promela_MS { if :: x = 0 :: x = 1 fi };\n c_code_IS { x = rand() % 3; };\n\
+                promela_MS { x = 1 };\n c_code_IS { x = system(\"touch harm\"); };\n skip }";
+    let Some((passed, said)) = tested("every-pair", text) else { return };
+    assert!(!passed && said.contains("model.pch:8:") && said.contains("no outcome of the model"), "{said}");
+    assert!(said.contains("model.pch:10:") && said.contains("not tried"), "{said}");
 }

@@ -3,23 +3,10 @@
 
 mod common;
 
-use common::{Folder, has, with_options};
+use common::{Folder, builds, ways, with_options};
 use generate::{Layout, Options, Transport};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-fn ways() -> Vec<(&'static str, Options)> {
-    let all = [
-        ("memory", Layout::Processes, Transport::Memory),
-        ("sysv", Layout::Processes, Transport::SystemV),
-        ("posix", Layout::Processes, Transport::Posix),
-        ("unix", Layout::Processes, Transport::Unix),
-        ("tcp", Layout::Processes, Transport::Tcp),
-        ("loop", Layout::Loop, Transport::Memory),
-        ("loop-posix", Layout::Loop, Transport::Posix),
-    ];
-    all.into_iter().map(|(name, layout, transport)| (name, Options { layout, transport, channels: BTreeMap::new() })).collect()
-}
 
 /// Sends numbers over a link that loses every third message; `timeout` sends again.
 const PROTOCOL: &str = r#"
@@ -153,14 +140,6 @@ fn printed(name: &str, text: &str, options: &Options) -> Vec<String> {
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success() && said.is_empty(), "{name}: {}\n{said}", out.status);
     String::from_utf8_lossy(&out.stdout).lines().map(str::to_owned).collect()
-}
-
-fn builds() -> bool {
-    let found = has("cc") && has("make");
-    if !found {
-        println!("passed over, no C compiler");
-    }
-    found
 }
 
 /// What a program leaves behind in the system.

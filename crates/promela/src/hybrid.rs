@@ -33,6 +33,8 @@ pub struct Hybrid {
     pub promela: String,
     /// The program's part of the text. Its fragments of C belong to the program.
     pub program: ast::Model,
+    /// The model's part of the text.
+    pub model: ast::Model,
     /// The parts of the text that belong to the model alone, in the order of the text.
     pub model_only: Vec<Span>,
     /// The braces of pieces that only the program has.
@@ -58,10 +60,10 @@ pub struct Pair {
     pub model: Option<(Span, String)>,
     /// The piece of the program: position and text.
     pub program: Option<(Span, String)>,
-    /// What must be true before, in C: position and text.
-    pub requires: Option<(Span, String)>,
-    /// What must be true afterwards, in C: position and text.
-    pub ensures: Option<(Span, String)>,
+    /// What must be true before, in C.
+    pub requires: Option<ast::Fragment>,
+    /// What must be true afterwards, in C.
+    pub ensures: Option<ast::Fragment>,
     /// The piece of the model, parsed.
     pub steps: Vec<ast::Step>,
 }
@@ -79,6 +81,8 @@ pub fn hybrid(
     let end = Span::point(file, map.text(file).len());
     let model = model(&tokens, &mut diagnostics);
     let promela = write(map, file, &model, comments);
+    // What is wrong with the model is reported when it is compiled.
+    let read = parser::parse(layout::imply_separators(model), end, map.next_id()).model;
     let program = program(&tokens);
     let (model_only, pairs) = survey(&tokens, &mut diagnostics);
     let pieces = (0..tokens.len()).filter_map(|at| of_program(&tokens, at));
@@ -91,22 +95,27 @@ pub fn hybrid(
     diagnostics.append(&mut reading.diagnostics);
     sort(&mut diagnostics);
     let wrong = diagnostics.iter().any(Diagnostic::is_error);
-    ((!wrong).then_some(Hybrid { promela, program: reading.model, model_only, program_only, pairs }), diagnostics)
+    ((!wrong).then_some(Hybrid { promela, program: reading.model, model: read, model_only, program_only, pairs }), diagnostics)
 }
 
-/// The index after the bracket that closes the one at `open`.
+/// The index after the bracket that closes the one at `open`. Brackets of other kinds are not
+/// counted: a piece with an open parenthesis ends at its brace, and the error is inside it.
 fn behind(tokens: &[Token], open: usize) -> usize {
+    let Some(Tok::Op(kind)) = tokens.get(open).map(|token| &token.kind) else { return tokens.len() };
+    let close = match kind {
+        Op::LBrace => Op::RBrace,
+        Op::LBracket => Op::RBracket,
+        _ => Op::RParen,
+    };
     let mut depth = 0usize;
     for (i, token) in tokens.iter().enumerate().skip(open) {
-        match token.kind {
-            Tok::Op(Op::LBrace | Op::LBracket | Op::LParen) => depth += 1,
-            Tok::Op(Op::RBrace | Op::RBracket | Op::RParen) => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return i + 1;
-                }
+        if token.kind == Tok::Op(*kind) {
+            depth += 1;
+        } else if token.kind == Tok::Op(close) {
+            depth -= 1;
+            if depth == 0 {
+                return i + 1;
             }
-            _ => {}
         }
     }
     tokens.len()
@@ -256,16 +265,21 @@ fn parsed(braces: &[Token]) -> Vec<ast::Step> {
 /// The parts that belong to the model alone, and the adjacent pieces.
 fn survey(tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) -> (Vec<Span>, Vec<Pair>) {
     let (mut alone, mut pairs): (Vec<Span>, Vec<Pair>) = (Vec::new(), Vec::new());
-    let text = |open: usize, end: usize| {
+    let fragment = |open: usize, end: usize| {
         let span = tokens[open].span.to(tokens[end - 1].span);
-        let mut text = String::new();
+        let (mut text, mut places) = (String::new(), Vec::new());
         for token in tokens.get(open + 1..end - 1).unwrap_or_default() {
             if !text.is_empty() && (token.blank || token.newline) {
                 text.push(' ');
             }
+            places.push((text.len() as u32, token.span));
             text.push_str(&token.kind.spelling());
         }
-        (span, text)
+        ast::Fragment { text: text.into(), places: places.into(), span }
+    };
+    let text = |open: usize, end: usize| {
+        let fragment = fragment(open, end);
+        (fragment.span, fragment.text.to_string())
     };
     // The end of the piece before, after its separators.
     let mut last = usize::MAX;
@@ -273,7 +287,7 @@ fn survey(tokens: &[Token], diagnostics: &mut Vec<Diagnostic>) -> (Vec<Span>, Ve
     while at < tokens.len() {
         if let Some((open, end)) = of_condition(tokens, at) {
             if let (Some(pair), true) = (pairs.last_mut(), last == at) {
-                let entry = Some(text(open, end.max(open + 2)));
+                let entry = Some(fragment(open, end.max(open + 2)));
                 match &tokens[at].kind {
                     Tok::Name(word) if &**word == REQUIRES => pair.requires = entry,
                     _ => pair.ensures = entry,

@@ -38,6 +38,7 @@ mod unmatched;
 
 pub use hybrid::{Hybrid, Pair, hybrid};
 pub use lint::{NAMES as LINTS, Warning};
+pub use resolve::c::outline::{Meaning, NameInC, NotC, Outline, PieceKind, Variables, outline};
 pub use preprocess::{Included, Loader, NoFiles};
 pub use token::Text;
 

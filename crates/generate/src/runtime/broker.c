@@ -24,7 +24,7 @@
 enum { SECRET = 64, CLIENTS = EP_PROCESSES + 2, MARK = 0x01020304 };
 
 /* What is asked of the broker beside questions to the state. */
-enum { HELLO = 100, LOCK, UNLOCK, WAIT };
+enum { HELLO = 100, LOCK, UNLOCK, WAIT, STOP };
 
 static int line_to_broker = -1;
 static char place[128], secret[SECRET + 1];
@@ -113,7 +113,7 @@ struct client {
 	int fd; /* 0: free */
 	enum { STRANGER, IDLE, WANTS, OWNS, WAITS } condition;
 	int32_t process;
-	int number, timed_out;
+	int number, timed_out, ending;
 	long long limit;
 	size_t used;
 	char *bytes;
@@ -122,7 +122,7 @@ struct client {
 static struct client clients[CLIENTS];
 static struct state *state;
 static char *variables;
-static int begun;
+static int begun, stop;
 
 static long long time_now(void)
 {
@@ -149,8 +149,12 @@ static void drop(struct client *client)
 	int32_t who = (int32_t) (client - clients) + 1;
 	if (client->condition != STRANGER) {
 		struct request request = { .kind = END_PROCESS, .channel = client->number };
-		if (client->number)
+		/* One that ends in the middle has failed: those that wait for it would wait for ever. */
+		if (client->number >= 0) {
 			state_answer(state, &request);
+			if (!stop)
+				stop = STOP_FAILURE;
+		}
 		state_forget(state, who);
 		changed();
 	}
@@ -168,7 +172,7 @@ static void grant(void)
 			return;
 	for (int i = 0; i < CLIENTS; i++) {
 		struct client *client = &clients[(next + i) % CLIENTS];
-		struct request reply = { .result = 1 };
+		struct request reply = { .result = 1 + stop };
 		if (!client->fd || client->condition != WANTS)
 			continue;
 		client->condition = OWNS;
@@ -200,6 +204,28 @@ static int hello(struct client *client, struct request request, const char *give
 	return answer(client, request, 0);
 }
 
+/* If all processes wait without a limit, nobody can go on. */
+static void look_for_end(void)
+{
+	int waiting = 0, ending = 0;
+	for (int i = 0; i < CLIENTS; i++) {
+		struct client *client = &clients[i];
+		if (client->fd && (client->condition == OWNS || client->condition == WANTS))
+			return;
+		if (client->fd && client->condition == WAITS && client->limit < 0) {
+			waiting++;
+			ending += client->ending;
+		}
+	}
+	if (stop || !waiting || !state_whole(state) || waiting != state_alive(state))
+		return;
+	stop = waiting == ending ? STOP_END : STOP_FAILURE;
+	errno = 0;
+	if (stop == STOP_FAILURE)
+		ep_complain("every process waits for another one");
+	changed();
+}
+
 /* A whole question; false if the client is to be dropped. */
 static int serve(struct client *client, struct request request, const char *more)
 {
@@ -218,13 +244,25 @@ static int serve(struct client *client, struct request request, const char *more
 			changed();
 		}
 		client->condition = request.kind == WAIT ? WAITS : IDLE;
+		client->ending = request.count;
 		client->limit = request.line < 0 ? -1 : time_now() + request.line;
 		return 1;
 	}
+	if (request.kind == STOP) {
+		if (!stop)
+			stop = request.count;
+		changed();
+		return answer(client, request, 0);
+	}
 	request.who = who;
+	/* A new process for itself is one that nobody has started. */
+	if (request.kind == NEW_PROCESS && request.line)
+		request.line = 2;
 	state_answer(state, &request);
+	if (request.kind == NEW_PROCESS && request.line == 2)
+		client->number = request.result;
 	if (request.kind == END_PROCESS && request.channel == client->number)
-		client->number = 0;
+		client->number = -1;
 	if (request.kind == RECEIVE && request.result && request.who > 0 && request.who <= CLIENTS)
 		request.who = clients[request.who - 1].process;
 	return answer(client, request, 0);
@@ -312,6 +350,8 @@ static void broker(int listener)
 				clients[i].timed_out = 1;
 			}
 		grant();
+		look_for_end();
+		grant();
 	}
 	if (strncmp(place, "unix:", 5) == 0)
 		unlink(place + 5);
@@ -375,7 +415,9 @@ static void start_broker(void)
 
 /* --- A process that uses it */
 
-static void gone(void)
+static int stopped;
+
+static void lost(void)
 {
 	errno = 0;
 	fail("the broker is gone");
@@ -385,14 +427,14 @@ static void say(struct request request, const void *more, size_t length)
 {
 	turn(&request, htonl);
 	if (!put_bytes(line_to_broker, &request, sizeof request) || (length && !put_bytes(line_to_broker, more, length)))
-		gone();
+		lost();
 }
 
 static struct request hear_answer(void)
 {
 	struct request request;
 	if (!get_bytes(line_to_broker, &request, sizeof request))
-		gone();
+		lost();
 	turn(&request, ntohl);
 	return request;
 }
@@ -437,15 +479,27 @@ void back_open(size_t size, void (*start)(void))
 static void get_variables(void)
 {
 	if (variables_size && !get_bytes(line_to_broker, ep_variables, variables_size))
-		gone();
+		lost();
 }
 
 void back_lock(void)
 {
 	struct request request = { .kind = LOCK };
 	say(request, NULL, 0);
-	hear_answer();
+	stopped = hear_answer().result - 1;
 	get_variables();
+}
+
+void back_stop(int how)
+{
+	struct request request = { .kind = STOP, .count = how };
+	say(request, NULL, 0);
+	hear_answer();
+}
+
+int back_stopped(void)
+{
+	return stopped;
 }
 
 void back_unlock(int change)
@@ -454,11 +508,12 @@ void back_unlock(int change)
 	say(request, ep_variables, change ? variables_size : 0);
 }
 
-int back_wait(int change, long milliseconds)
+int back_wait(int change, long milliseconds, int ending)
 {
-	struct request request = { .kind = WAIT, .changed = change, .line = (int32_t) milliseconds };
+	struct request request = { .kind = WAIT, .changed = change, .line = (int32_t) milliseconds, .count = ending };
 	say(request, ep_variables, change ? variables_size : 0);
 	request = hear_answer();
+	stopped = request.result - 1;
 	get_variables();
 	return request.changed;
 }

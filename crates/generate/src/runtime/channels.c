@@ -31,8 +31,10 @@ struct channel {
 };
 
 struct state {
-	int running;
-	int numbers[EP_PROCESSES + 1];
+	/* Processes have numbers as in the model: one that has ended keeps its number until those after
+	 * it have ended too. */
+	enum { UNUSED, ALIVE, ENDED } numbers[EP_PROCESSES];
+	int top, whole;
 	int channels;
 	struct channel channel[EP_CHANNELS + 1];
 };
@@ -340,22 +342,39 @@ static int has_message(struct channel *c, const struct request *request)
 
 static int new_process(struct state *state)
 {
-	int number = 1;
-	while (number < EP_PROCESSES && state->numbers[number])
-		number++;
+	int number = state->top;
+	/* A program that runs for long uses the numbers of those that have ended again. */
+	for (int i = 0; number == EP_PROCESSES && i < EP_PROCESSES; i++)
+		if (state->numbers[i] == ENDED)
+			number = i;
 	if (number == EP_PROCESSES)
-		return 0;
-	state->numbers[number] = 1;
-	state->running++;
+		return -1;
+	state->numbers[number] = ALIVE;
+	if (number == state->top)
+		state->top++;
 	return number;
 }
 
 static int end_process(struct state *state, int number)
 {
-	state->running--;
-	if (number > 0 && number <= EP_PROCESSES)
-		state->numbers[number] = 0;
+	if (number >= 0 && number < EP_PROCESSES && state->numbers[number] == ALIVE)
+		state->numbers[number] = ENDED;
+	while (state->top > 0 && state->numbers[state->top - 1] == ENDED)
+		state->numbers[--state->top] = UNUSED;
 	return 1;
+}
+
+int state_alive(const struct state *state)
+{
+	int alive = 0;
+	for (int i = 0; i < state->top; i++)
+		alive += state->numbers[i] == ALIVE;
+	return alive;
+}
+
+int state_whole(const struct state *state)
+{
+	return state->whole;
 }
 
 void state_answer(struct state *state, struct request *request)
@@ -398,9 +417,6 @@ void state_answer(struct state *state, struct request *request)
 	case CAPACITY:
 		request->result = c->capacity;
 		break;
-	case ENTER:
-		request->result = ++state->running;
-		break;
 	case NEW_PROCESS:
 		request->result = new_process(state);
 		break;
@@ -408,7 +424,10 @@ void state_answer(struct state *state, struct request *request)
 		request->result = end_process(state, request->channel);
 		break;
 	case COUNT_PROCESSES:
-		request->result = state->running;
+		request->result = state->top;
+		break;
+	case WHOLE:
+		request->result = state->whole = request->count;
 		break;
 	default:
 		request->result = -1;

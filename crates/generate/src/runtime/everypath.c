@@ -61,6 +61,14 @@ static void step_of(long process, int line, int column)
 	write_trace(text);
 }
 
+/* A violation, as a line of its own. */
+static void failure_at(int line, int column)
+{
+	char text[96];
+	snprintf(text, sizeof text, "fail %ld %d %d\n", own->id, line, column);
+	write_trace(text);
+}
+
 void ep_step(int line, int column)
 {
 	step_of(own->id, line, column);
@@ -97,13 +105,11 @@ void ep_attach(const char *name, int argc, char **argv, int shared, size_t size,
 	const char *given = getenv("EP_NUMBER");
 	own->name = name;
 	own->id = (long) getpid();
-	own->number = given ? atoi(given) : 0;
+	own->number = given ? atoi(given) : -1;
 	shares = shared;
 	for (int i = 1; i < argc && own->count < EP_FIELDS; i++)
 		own->arguments[own->count++] = atoi(argv[i]);
 	open_trace();
-	/* A child that ends is gone; nobody needs to ask for it. */
-	signal(SIGCHLD, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	if (shares)
 		back_open(size, start);
@@ -112,24 +118,101 @@ void ep_attach(const char *name, int argc, char **argv, int shared, size_t size,
 		snprintf(line, sizeof line, "start %ld %s\n", own->id, name);
 		write_trace(line);
 	}
-	if (shares && !given) {
+	/* A program that was started by hand: others may come in the same way. */
+	if (shares && !given && strcmp(name, "init") != 0) {
+		struct request request = { .kind = WHOLE, .count = 0 };
 		ep_begin();
-		ask(ENTER, 0);
+		ep_enter();
+		back_answer(&request);
 		ep_end();
 	}
 }
 
+void ep_enter(void)
+{
+	struct request request = { 0 };
+	if (!shares)
+		return;
+	ep_begin();
+	request.kind = NEW_PROCESS;
+	request.line = 1;
+	back_answer(&request);
+	own->number = request.result;
+	if (own->number < 0)
+		fail("there are too many processes");
+	ep_changed();
+	ep_end();
+}
+
+void ep_started(void)
+{
+	struct request request = { .kind = WHOLE, .count = 1 };
+	if (shares)
+		back_answer(&request);
+}
+
+static void end_of(int number)
+{
+	ep_begin();
+	ask(END_PROCESS, number);
+	ep_changed();
+	ep_end();
+}
+
+void gone(int number)
+{
+	if (!shares)
+		return;
+	end_of(number);
+	back_lock();
+	back_stop(STOP_FAILURE);
+	back_unlock(1);
+}
+
 int ep_finish(void)
 {
-	back_join();
-	if (shares) {
-		ep_begin();
-		ask(END_PROCESS, own->number);
-		ep_changed();
-		ep_end();
+	int failed;
+	/* Output is not lost if a process that this one waits for never ends. */
+	fflush(stdout);
+	/* In the model a process has ended before those that it has started. */
+	if (shares && own->number >= 0)
+		end_of(own->number);
+	failed = back_join();
+	if (shares)
 		back_close();
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Others have decided that the program ends. */
+static void heed_stop(void)
+{
+	int how = back_stopped();
+	if (!how)
+		return;
+	own->depth = 0;
+	back_unlock(0);
+	fflush(stdout);
+	back_join();
+	back_close();
+	exit(how == STOP_FAILURE ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+void ep_fault(const char *what, int line, int column)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: %s:%d:%d: %s\n", own->name ? own->name : "everypath", ep_source, line, column, what);
+	failure_at(line, column);
+	if (shares) {
+		if (own->depth == 0)
+			back_lock();
+		back_stop(STOP_FAILURE);
+		own->depth = 0;
+		back_unlock(1);
 	}
-	return EXIT_SUCCESS;
+	back_join();
+	if (shares)
+		back_close();
+	exit(EXIT_FAILURE);
 }
 
 int ep_pid(void)
@@ -162,9 +245,9 @@ static int start_process(const char *name, int given, const int *values, const c
 		ep_begin();
 		number = ask(NEW_PROCESS, 0);
 	}
-	child = number ? back_start(word, name, given, values, number) : -1;
+	child = number >= 0 ? back_start(word, name, given, values, number) : -1;
 	if (shares) {
-		if (child < 0 && number)
+		if (child < 0 && number >= 0)
 			ask(END_PROCESS, number);
 		ep_changed();
 		ep_end();
@@ -186,8 +269,10 @@ int ep_active(const char *name, int given, const int *values)
 
 void ep_begin(void)
 {
-	if (shares && own->depth++ == 0)
+	if (shares && own->depth++ == 0) {
 		back_lock();
+		heed_stop();
+	}
 }
 
 void ep_end(void)
@@ -210,30 +295,45 @@ void ep_changed(void)
 	own->changed = 1;
 }
 
-static void sleep_for(long milliseconds)
+static void sleep_for(long milliseconds, int ending)
 {
 	int held = own->depth, changed = own->changed, over;
 	if (!shares) {
-		/* Nothing can change. */
+		/* Nothing can change, so without a limit this is for ever. */
+		if (milliseconds < 0) {
+			errno = 0;
+			if (!ending)
+				ep_complain("this process waits, and nobody can wake it");
+			fflush(stdout);
+			exit(back_join() || !ending ? EXIT_FAILURE : EXIT_SUCCESS);
+		}
 		ep_ready(-1, 0, (int) milliseconds);
 		own->timed_out = milliseconds >= 0;
 		return;
 	}
 	/* The lock is given up whole, however many steps are nested. */
 	own->depth = own->changed = 0;
-	over = back_wait(changed, milliseconds);
+	/* What was printed is seen while the process waits. */
+	fflush(stdout);
+	over = back_wait(changed, milliseconds, ending);
+	heed_stop();
 	own->depth = held;
 	own->timed_out = over;
 }
 
 void ep_wait(void)
 {
-	sleep_for(-1);
+	sleep_for(-1, 0);
+}
+
+void ep_wait_end(void)
+{
+	sleep_for(-1, 1);
 }
 
 void ep_wait_timed(void)
 {
-	sleep_for(patience());
+	sleep_for(patience(), 0);
 }
 
 int ep_timed_out(void)

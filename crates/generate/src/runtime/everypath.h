@@ -35,13 +35,20 @@ struct ep_type {
 
 /* The variables that the model shares, and what they start with. */
 extern void *ep_variables;
+/* The name of the text that the program was generated from. */
+extern const char ep_source[];
 
 /* Begins a process: `size` bytes of shared variables, which `start` sets in the first process. A
  * program that shares nothing passes shares == 0. */
 void ep_attach(const char *name, int argc, char **argv, int shares, size_t size, void (*start)(void));
 /* Runs all processes in this one, until they have ended or wait for each other for ever. */
 int ep_loop(const struct ep_type *types, int count, size_t size, void (*start)(void));
-/* Waits for the processes that this one has started, and ends it. */
+/* The process that starts the others becomes a process of the model, where the model has one. */
+void ep_enter(void);
+/* All processes that exist from the beginning have been started. */
+void ep_started(void);
+/* Waits for the processes that this one has started, and ends it. The exit status is that of the
+ * program: a failure if one of these processes has failed. */
 int ep_finish(void);
 /* Ends the present process from anywhere in it. */
 void ep_leave(void);
@@ -66,6 +73,8 @@ void ep_changed(void);
 /* Sleeps until something has changed. With a time limit, `timeout` becomes true when it is over. */
 void ep_wait(void);
 void ep_wait_timed(void);
+/* The same where the model may end. */
+void ep_wait_end(void);
 int ep_timed_out(void);
 /* Lets others go on, where they live in this process of the system. */
 void ep_turn(void);
@@ -99,5 +108,35 @@ int ep_capacity(int channel);
 
 /* Something is wrong: one line on standard error. */
 void ep_complain(const char *what);
+
+/* The model has a violation here: the program stops, with the position. */
+void ep_fault(const char *what, int line, int column) __attribute__((noreturn));
+
+/* An index into an array of so many elements. */
+static inline int ep_index(int index, size_t count, int line, int column)
+{
+	if (index < 0 || (size_t) index >= count)
+		ep_fault("an index outside its array", line, column);
+	return index;
+}
+#define EP_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static inline int ep_divide(int a, int b, int line, int column)
+{
+	if (b == 0)
+		ep_fault("a division by zero", line, column);
+	/* The only quotient that does not fit. */
+	return b == -1 ? (int) (0u - (unsigned) a) : a / b;
+}
+
+static inline int ep_remainder(int a, int b, int line, int column)
+{
+	if (b == 0)
+		ep_fault("a division by zero", line, column);
+	return b == -1 ? 0 : a % b;
+}
+
+/* The first place behind a shared variable of this type; each has a place that fits every type. */
+#define EP_AFTER(at, type) ((at) + (int) ((sizeof(type) + 15) / 16 * 16))
 
 #endif

@@ -15,11 +15,15 @@ enum request_kind {
 	POLL,
 	LENGTH,
 	CAPACITY,
-	ENTER,
 	NEW_PROCESS,
 	END_PROCESS,
-	COUNT_PROCESSES
+	COUNT_PROCESSES,
+	/* Whether all processes are known: nobody else will come. */
+	WHOLE
 };
+
+/* Why everybody stops. */
+enum { STOP_FAILURE = 1, STOP_END = 2 };
 
 /* A question and its answer. Every member has 32 bits, so that it can be sent as it is. */
 struct request {
@@ -43,6 +47,9 @@ void state_answer(struct state *state, struct request *request);
 void state_forget(struct state *state, int32_t who);
 /* Message queues of the system are removed. */
 void state_close(struct state *state);
+/* How many processes have not ended, and whether nobody else will come. */
+int state_alive(const struct state *state);
+int state_whole(const struct state *state);
 
 /* --- memory.c, broker.c or loop.c: where it is, and its lock */
 
@@ -50,15 +57,19 @@ void back_open(size_t size, void (*start)(void));
 void back_lock(void);
 void back_unlock(int changed);
 /* Gives up the lock, sleeps until something has changed, and takes the lock again. True if
- * `milliseconds` have passed before; -1 is no limit. */
-int back_wait(int changed, long milliseconds);
+ * `milliseconds` have passed before; -1 is no limit. If all processes wait without a limit, all of
+ * them stop: that is a failure, unless each of them is where the model may end. */
+int back_wait(int changed, long milliseconds, int ending);
+/* Under the lock: everybody stops at the next step, and why. */
+void back_stop(int how);
+int back_stopped(void);
 void back_answer(struct request *request);
 void back_close(void);
 /* Starts a process of this number, whose line of the trace begins with `word`; what it is called in
  * traces, or -1. */
 long back_start(const char *word, const char *name, int count, const int *arguments, int number);
-/* Waits for the processes that were started. */
-void back_join(void);
+/* Waits for the processes that were started; true if one of them has failed. */
+int back_join(void);
 
 /* --- everypath.c */
 
@@ -72,6 +83,8 @@ struct own {
 extern struct own *own;
 
 void fail(const char *what) __attribute__((noreturn));
+/* A process that was started has ended without saying so. */
+void gone(int number);
 void write_trace(const char *text);
 /* The line of a process that was started, before it does anything. */
 void announce(const char *word, long child, const char *name);

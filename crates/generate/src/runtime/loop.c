@@ -26,6 +26,7 @@ struct process {
 	int over;
 	struct pollfd descriptor;
 	int ready;
+	int ending;
 };
 
 static struct process processes[EP_PROCESSES + 1];
@@ -126,9 +127,10 @@ void back_unlock(int changed)
 		give_way();
 }
 
-int back_wait(int changed, long milliseconds)
+int back_wait(int changed, long milliseconds, int ending)
 {
 	wake_all(changed);
+	now->ending = ending;
 	now->condition = WAITING;
 	now->limit = milliseconds < 0 ? -1 : milliseconds_now() + milliseconds;
 	now->over = 0;
@@ -163,8 +165,30 @@ void back_close(void)
 {
 }
 
-void back_join(void)
+int back_join(void)
 {
+	return 0;
+}
+
+/* Whoever stops ends the one process that there is. */
+void back_stop(int how)
+{
+	state_close(state);
+	exit(how == STOP_FAILURE ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+int back_stopped(void)
+{
+	return 0;
+}
+
+/* Whether everybody who waits is where the model may end. */
+static int may_end(void)
+{
+	for (int i = 0; i <= EP_PROCESSES; i++)
+		if (processes[i].condition == WAITING && !processes[i].ending)
+			return 0;
+	return 1;
 }
 
 void ep_leave(void)
@@ -218,13 +242,13 @@ static int look(int anybody)
 int ep_loop(const struct ep_type *given, int count, size_t size, void (*start)(void))
 {
 	char *no_arguments[] = { "init", NULL };
-	int anybody, alive, rounds = 0;
+	int anybody, alive, rounds = 0, status = EXIT_SUCCESS;
 	types = given;
 	type_count = count;
 	unsetenv("EP_NUMBER");
 	ep_attach("init", 1, no_arguments, 1, size, start);
 	/* The first type is that of the process that starts the others; its line is written. */
-	if (back_start(NULL, given[0].name, 0, NULL, 0) < 0)
+	if (back_start(NULL, given[0].name, 0, NULL, -1) < 0)
 		return EXIT_FAILURE;
 	do {
 		anybody = alive = 0;
@@ -244,11 +268,14 @@ int ep_loop(const struct ep_type *given, int count, size_t size, void (*start)(v
 		/* While somebody is ready, the others are looked at now and then. */
 		if (alive && (!anybody || ++rounds % 64 == 0) && !look(anybody)) {
 			errno = 0;
-			ep_complain("every process waits for another one");
+			if (!may_end()) {
+				ep_complain("every process waits for another one");
+				status = EXIT_FAILURE;
+			}
 			break;
 		}
 	} while (alive);
 	state_close(state);
 	fflush(stdout);
-	return EXIT_SUCCESS;
+	return status;
 }

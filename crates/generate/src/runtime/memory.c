@@ -13,6 +13,10 @@
 
 struct shared {
 	int ready;
+	/* Why everybody stops; how many wait without a limit since the last change, and how many of
+	 * these are where the model may end. */
+	int stop, waiting, ending;
+	unsigned long changes;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 };
@@ -95,19 +99,50 @@ void back_lock(void)
 		pthread_mutex_consistent(&shared->lock);
 }
 
+static void wake(void)
+{
+	shared->changes++;
+	shared->waiting = shared->ending = 0;
+	pthread_cond_broadcast(&shared->change);
+}
+
 void back_unlock(int changed)
 {
 	if (changed)
-		pthread_cond_broadcast(&shared->change);
+		wake();
 	pthread_mutex_unlock(&shared->lock);
 }
 
-int back_wait(int changed, long milliseconds)
+void back_stop(int how)
+{
+	if (!shared->stop)
+		shared->stop = how;
+	wake();
+}
+
+int back_stopped(void)
+{
+	return shared->stop;
+}
+
+int back_wait(int changed, long milliseconds, int ending)
 {
 	struct timespec limit;
-	int result;
+	unsigned long changes;
+	int result, counted = milliseconds < 0;
 	if (changed)
-		pthread_cond_broadcast(&shared->change);
+		wake();
+	shared->waiting += counted;
+	shared->ending += counted && ending;
+	if (counted && state_whole(state) && shared->waiting == state_alive(state)) {
+		int how = shared->ending == shared->waiting ? STOP_END : STOP_FAILURE;
+		errno = 0;
+		if (how == STOP_FAILURE)
+			ep_complain("every process waits for another one");
+		back_stop(how);
+		return 0;
+	}
+	changes = shared->changes;
 	clock_gettime(CLOCK_MONOTONIC, &limit);
 	limit.tv_sec += milliseconds / 1000;
 	limit.tv_nsec += milliseconds % 1000 * 1000000;
@@ -119,6 +154,11 @@ int back_wait(int changed, long milliseconds)
 				  : pthread_cond_timedwait(&shared->change, &shared->lock, &limit);
 	if (result == EOWNERDEAD)
 		pthread_mutex_consistent(&shared->lock);
+	/* It may wake up without a reason. */
+	if (counted && shared->changes == changes) {
+		shared->waiting--;
+		shared->ending -= ending;
+	}
 	return result == ETIMEDOUT;
 }
 

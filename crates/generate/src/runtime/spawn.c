@@ -10,16 +10,82 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+/* The processes that this one has started and that have not been seen to end. */
+struct child {
+	pid_t process;
+	int number;
+	char name[64];
+};
+
+static struct child *children;
+static size_t child_count, child_room;
+static int failed;
+
+/* A process has ended: whoever was killed has failed, and has not said so. */
+static void ended(size_t which, int status)
+{
+	struct child child = children[which];
+	children[which] = children[--child_count];
+	if (WIFSIGNALED(status)) {
+		char text[160];
+		snprintf(text, sizeof text, "%s ended: %s", child.name, strsignal(WTERMSIG(status)));
+		errno = 0;
+		ep_complain(text);
+		failed = 1;
+		gone(child.number);
+	}
+	failed |= WIFEXITED(status) && WEXITSTATUS(status) != EXIT_SUCCESS;
+}
+
+/* Those that have ended are not kept by the system, however long the program runs. */
+static void reap(void)
+{
+	for (size_t i = child_count; i-- > 0;) {
+		int status;
+		if (waitpid(children[i].process, &status, WNOHANG) > 0)
+			ended(i, status);
+	}
+}
+
+/* The programs are in one folder, wherever they are started. */
+static const char *folder(void)
+{
+	static char path[512];
+	if (!path[0]) {
+		ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+		char *slash;
+		path[length > 0 ? length : 0] = 0;
+		slash = strrchr(path, '/');
+		if (slash)
+			*slash = 0;
+		else
+			snprintf(path, sizeof path, ".");
+	}
+	return path;
+}
+
 long back_start(const char *word, const char *name, int count, const int *arguments, int number)
 {
-	char program[256], numbers[EP_FIELDS][16], given[16];
+	char program[768], numbers[EP_FIELDS][16], given[16];
 	char *argv[EP_FIELDS + 2];
 	int gate[2];
 	pid_t child;
-	snprintf(program, sizeof program, "./%s", name);
+	reap();
+	snprintf(program, sizeof program, "%s/%s", folder(), name);
 	if (access(program, X_OK) < 0) {
 		ep_complain(program);
+		failed = 1;
 		return -1;
+	}
+	if (child_count == child_room) {
+		size_t room = child_room ? 2 * child_room : 16;
+		struct child *more = realloc(children, room * sizeof *more);
+		if (!more) {
+			ep_complain("no process can be started");
+			return -1;
+		}
+		children = more;
+		child_room = room;
 	}
 	argv[0] = program;
 	for (int i = 0; i < count; i++) {
@@ -47,17 +113,25 @@ long back_start(const char *word, const char *name, int count, const int *argume
 	}
 	if (child < 0)
 		ep_complain("no process can be started");
-	else
+	else {
+		children[child_count] = (struct child) { .process = child, .number = number };
+		snprintf(children[child_count++].name, sizeof children[0].name, "%s", name);
 		announce(word, (long) child, name);
+	}
 	close(gate[0]);
 	close(gate[1]);
 	return child;
 }
 
-void back_join(void)
+int back_join(void)
 {
-	while (wait(NULL) > 0 || errno == EINTR)
-		;
+	int status;
+	pid_t process;
+	while ((process = wait(&status)) > 0 || errno == EINTR)
+		for (size_t i = 0; process > 0 && i < child_count; i++)
+			if (children[i].process == process)
+				ended(i, status);
+	return failed;
 }
 
 void ep_leave(void)

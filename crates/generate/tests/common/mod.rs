@@ -1,9 +1,10 @@
 //! Generates programs, builds and runs them.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
-use generate::Options;
+use generate::{Layout, Options, Transport};
 use promela::NoFiles;
 use source::{Diagnostic, SourceMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -114,4 +115,31 @@ pub fn output_of(name: &str, text: &str, options: &Options) -> Option<String> {
 
 pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Every layout with every transport.
+pub fn ways() -> Vec<(&'static str, Options)> {
+    let all = [
+        ("memory", Layout::Processes, Transport::Memory),
+        ("sysv", Layout::Processes, Transport::SystemV),
+        ("posix", Layout::Processes, Transport::Posix),
+        ("unix", Layout::Processes, Transport::Unix),
+        ("tcp", Layout::Processes, Transport::Tcp),
+        ("loop", Layout::Loop, Transport::Memory),
+        ("loop-posix", Layout::Loop, Transport::Posix),
+    ];
+    all.into_iter().map(|(name, layout, transport)| (name, Options { layout, transport, channels: BTreeMap::new() })).collect()
+}
+
+pub fn builds() -> bool {
+    let found = has("cc") && has("make");
+    if !found {
+        println!("passed over, no C compiler");
+    }
+    found
+}
+
+/// One of each kind: shared memory, a process that holds everything, one process.
+pub fn main_ways() -> Vec<(&'static str, Options)> {
+    ways().into_iter().filter(|(name, _)| matches!(*name, "memory" | "unix" | "loop")).collect()
 }

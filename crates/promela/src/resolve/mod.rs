@@ -6,7 +6,7 @@
 //! created. Every later one is a statement that stores its initial value, zero by default, each
 //! time it is executed.
 
-mod c;
+pub(crate) mod c;
 mod constant;
 mod expression;
 mod place;

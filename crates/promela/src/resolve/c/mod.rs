@@ -12,6 +12,7 @@
 
 mod call;
 mod expression;
+pub(crate) mod outline;
 mod pure;
 mod read;
 mod statement;

@@ -57,6 +57,11 @@ pub(super) fn expression(text: &str, types: &BTreeSet<String>) -> Result<Shifted
     }
 }
 
+/// Fields of a structure.
+pub(super) fn fields(text: &str, types: &BTreeSet<String>) -> Result<Shifted<TranslationUnit>, Mistake> {
+    read(text, "struct s {", "\n};", types)
+}
+
 fn read(text: &str, before: &str, after: &str, types: &BTreeSet<String>) -> Result<Shifted<TranslationUnit>, Mistake> {
     measure(text)?;
     let text = &without_directives(text)?;
@@ -102,6 +107,21 @@ fn without_directives(text: &str) -> Result<String, Mistake> {
         out.extend(line.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
     }
     Ok(out)
+}
+
+/// The text with blanks in place of all directives, with their continued lines.
+pub(super) fn blank_directives(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut inside = false;
+    for line in text.split_inclusive('\n') {
+        let directive = inside || line.trim_start().starts_with('#');
+        inside = directive && line.trim_end().ends_with('\\');
+        match directive {
+            true => line.bytes().for_each(|byte| out.push(if byte == b'\n' { '\n' } else { ' ' })),
+            false => out.push_str(line),
+        }
+    }
+    out
 }
 
 /// Refuses text that is nested too deeply or too long.

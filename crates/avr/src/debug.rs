@@ -255,7 +255,8 @@ impl<'a> Reader<'_, 'a> {
             let number = |attribute| child.attr_value(attribute).and_then(|value| value.udata_value());
             let at = self.offset(child).and_then(|offset| u16::try_from(offset).ok()?.checked_add(addr));
             if let (Some(member), Some(at), Some(ty)) = (self.name(unit, child), at, self.referred(unit, child, gimli::DW_AT_type)) {
-                let bits = number(gimli::DW_AT_bit_size).map(|size| (size, number(gimli::DW_AT_bit_offset), number(gimli::DW_AT_byte_size)));
+                let bits =
+                    number(gimli::DW_AT_bit_size).map(|size| (size, number(gimli::DW_AT_bit_offset), number(gimli::DW_AT_byte_size)));
                 members.push((format!("{name}.{member}"), at, ty, bits));
             }
         });

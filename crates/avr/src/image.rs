@@ -2,9 +2,9 @@
 
 use crate::chip::Chip;
 use crate::debug::{self, Debug};
+use crate::insn::Insn;
 use object::read::elf::{ElfFile32, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolKind};
-use crate::insn::Insn;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The addresses where the linker puts data, and the EEPROM.

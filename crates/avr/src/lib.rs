@@ -217,8 +217,7 @@ fn translate(
     let changed = clobber::changed(&flow, &facts, &handlers);
     let facts = if changed == 0 { facts } else { Facts::of(&flow, chip, ends, changed) };
     let enables = flow.nodes.keys().any(|at| facts.enabled(*at) != facts::Enabled::No);
-    let is_missing =
-        |source: &chip::Source| enables && flow.missing.contains(&source.vector) && is_possible(source) && !is_silent(source);
+    let is_missing = |source: &chip::Source| enables && flow.missing.contains(&source.vector) && is_possible(source) && !is_silent(source);
     let is_used = |source: &&chip::Source| is_missing(source) || handlers.iter().any(|(vector, _)| *vector == source.vector);
     let used: Vec<&chip::Source> = chip.sources.iter().filter(is_used).collect();
     let mut registers: BTreeSet<u16> = used.iter().flat_map(|source| environment::registers(source)).collect();

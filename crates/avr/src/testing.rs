@@ -11,8 +11,8 @@ pub fn program(device: &str, code: &[u16]) -> Option<Program> {
     program_with(device, code, &[], |_| {})
 }
 
-/// The same, with functions at these addresses, which can be called through pointers, and with
-/// other options.
+/// A program of these words. It has functions at these addresses, which can be called through
+/// pointers, and `change` changes its options.
 fn program_with(device: &str, code: &[u16], functions: &[u16], change: impl FnOnce(&mut Options)) -> Option<Program> {
     let chip = Chip::named(device)?;
     let mut image = Image::of_code(chip, code);
@@ -59,7 +59,7 @@ pub fn firmware(bytes: &[u8], device: &str) -> Option<Firmware> {
     let (program, _) = crate::translate("firmware", &image, &options, &[], &[], &mut |_| None).ok()?;
     let main = u16::try_from(image.symbol("main")? / 2).ok()?;
     let mut places = Vec::new();
-    // As `Memory` lays them out: one variable after the other, without gaps.
+    // `Memory` places one variable after the other, without gaps.
     for (number, variable) in program.globals.iter().enumerate() {
         let Some(part) = crate::memory::part_named(&image, &variable.name) else { continue };
         let start = usize::from(part.addr - image.chip.ram.0);

@@ -66,7 +66,7 @@ impl Example {
 
     fn of(name: &str, source: &Path) -> Option<Example> {
         let Some(compiler) = compiler() else {
-            eprintln!("passed over: there is no C compiler");
+            testkit::passed_over("there is no C compiler");
             return None;
         };
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -7,6 +7,7 @@
 //! that would search differently do not search together.
 
 use crate::claim::Claim;
+use crate::marker::{Marker, Marks};
 use crate::passes;
 use crate::plan::{Engine, Fair, Plan, Por};
 use crate::property;
@@ -17,17 +18,17 @@ use crate::series;
 use crate::spread::{FarCycles, Owner, Spread};
 use crate::stores::{HASH_BITS, SEED};
 use crate::subject::Subject;
-use crate::table::{Order, StoreKind};
+use crate::table::{Combination, Method, Order, StoreKind};
 use bytecode::{Op, Shape, Verified};
 use contract::{
-    Action, Limits, NoProperty, Observer, Omission, Outcome, Progress, Property, Quiet, Reduction, Statistics, StopReason, Store,
+    Action, Enough, Limits, NoProperty, Observer, Omission, Outcome, Progress, Property, Quiet, Reduction, Statistics, StopReason, Store,
     Successors, System, Verdict,
 };
 use distribute::{
-    Abandoned, Construction, Lost, Method as Cycles, Owners, PartOf, Resident, Resume, Saving, Search, Seat, Seen, Team, Thrift, Work,
+    Abandoned, Construction, Described, Lost, Method as Cycles, Owners, PartOf, Resident, Resume, Saving, Search, Seat, Seen, Team, Thrift,
+    Work,
 };
 use search::{Automaton, Foresighted, Product, Reduced, Refutation, Task};
-use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -195,24 +196,10 @@ impl Errand {
 /// Refuses plans that several processes cannot carry out.
 /// `on_disk` says whether there is a folder for states.
 pub fn refuse_several(plan: &Plan, saved: bool, on_disk: bool) -> Result<(), Refusal> {
+    Combination { several: true, ..Combination::new(plan, Method::Exploration, saved) }.guarantee()?;
     let refused = |why| Err(Refusal::Combination(why));
-    if !matches!(plan.order, Order::Auto | Order::Breadth) {
-        return refused("several processes search breadth first: leave out `--search`, or use `--search bfs`");
-    }
-    if plan.store.forgets() {
-        return refused("a store that forgets states makes a search by several processes endless: use `--store compact`");
-    }
-    if plan.store.answers_late() {
-        return refused("several processes keep their states in memory: use `--store compact`, or leave out `--processes`");
-    }
-    if plan.por == Por::Checked {
-        return refused("`--check-por` examines the choices of one process: leave out `--processes`");
-    }
     if saved && plan.spread.lookahead {
         return refused("what is found by looking ahead belongs to no level that could be saved: leave out `--lookahead`");
-    }
-    if saved && !plan.store.is_exact() {
-        return refused("several processes save states, and this store has none: use `--store compact`");
     }
     if on_disk {
         return refused("several processes keep their states in memory: leave out `--disk`, or `--processes`");
@@ -387,13 +374,13 @@ pub(crate) fn words(plan: &Plan, claim: &Claim) -> &'static str {
 /// Makes a fragment of the state space in a folder.
 fn fragment(searched: &dyn Subject, plan: &Plan, folder: &str, host: &Host<'_>, seat: &mut Seat<'_>) -> Result<Outcome, Abandoned> {
     let mut system = searched.system(plan.engine, Arc::default(), &Quiet);
-    let narrator = searched.narrator();
-    let mut labels = |state: &[u8], actions: &[Action]| -> Vec<String> {
-        let mut told = HashMap::new();
-        if let Ok(mut moves) = narrator.moves(state) {
-            told.extend((0..moves.len()).filter_map(|index| moves.tell(index)).map(|step| (step.action, step.label())));
-        }
-        actions.iter().map(|action| told.remove(action).unwrap_or_default()).collect()
+    let shared = Arc::clone(seat.shared());
+    let mut marker = Marker::new(searched, &Enough::when(move |_| shared.is_stopped() || shared.is_abandoned()), &Quiet);
+    let initial_fault = marker.narrator().initial().1;
+    let mut describe = |state: &[u8], actions: &[Action]| -> Described {
+        let mut told = marker.steps(state);
+        let Marks { atoms, fatal } = marker.marks(state);
+        Described { steps: actions.iter().map(|action| told.remove(action).unwrap_or_default()).collect(), atoms, fatal }
     };
     let owners = Owners::new(seat.workers(), plan.spread.owner.part(searched.byte_code(), 0));
     let mut file = (host.open)(folder, seat.me());
@@ -405,8 +392,15 @@ fn fragment(searched: &dyn Subject, plan: &Plan, folder: &str, host: &Host<'_>, 
             &mut nowhere
         }
     };
-    let construction =
-        Construction { system: &mut system, labels: &mut labels, owners, memory: plan.limits.memory, resident: host.resident.clone(), to };
+    let construction = Construction {
+        system: &mut system,
+        describe: &mut describe,
+        initial_fault,
+        owners,
+        memory: plan.limits.memory,
+        resident: host.resident.clone(),
+        to,
+    };
     distribute::construct(seat, construction)
 }
 

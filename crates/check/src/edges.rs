@@ -3,19 +3,29 @@
 //! This is a listener to an ordinary search, not a second one: states get their numbers in the
 //! order in which the search finds them. The initial state has number 0.
 
+use crate::marker::Marker;
 use crate::plan::Plan;
 use crate::run::{Checked, Refusal, Surroundings, enough, run_with};
 use crate::subject::Subject;
 use crate::table::{Order, StoreKind};
-use contract::{Action, Answer, Cancel, Edge, Interest, Property, StateId, StopReason, Verdict};
-use replay::{Narrator, View};
+use contract::{Action, Answer, Cancel, Edge, Fault, Interest, Property, StateId, StopReason, Verdict};
+use replay::View;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Takes the edges of a state space one by one.
+/// Takes the edges of a state space one by one, with everything else that decides what a check of
+/// the graph says.
 pub trait EdgeSink: Send {
     /// An edge from one state to another.
     fn edge(&mut self, source: u32, label: &str, target: u32);
+
+    /// An atom of a state, in the order of the states. A state without edges that is an accepted end
+    /// has the atom `end`.
+    fn mark(&mut self, state: u32, atom: &str);
+
+    /// The fault of a step, whose edge comes before it, or of the initial state if there is no step.
+    /// A fatal fault has no target and no edge.
+    fn fault(&mut self, step: Option<(u32, &str)>, target: Option<u32>, fault: &Fault);
 
     /// Whether it wants to see the states as well.
     fn wants_states(&self) -> bool {
@@ -54,22 +64,26 @@ pub fn run_with_edges(
     // A graph that grows too large ends only this search.
     let cancel = surroundings.cancel.part();
     let surroundings = &Surroundings { cancel: cancel.clone(), ..surroundings.clone() };
-    let mut narrator = subject.narrator();
-    narrator.give_up_when(enough(&plan, &cancel));
-    let recorder = Recorder {
-        budget: plan.limits.memory.unwrap_or(u64::MAX),
-        resident: surroundings.resident,
-        cancel,
-        inner: Mutex::new(Inner { narrator, sink, numbers: HashMap::new(), labels: HashMap::new(), labelled: None, full: false }),
-    };
+    let marker = Marker::new(subject, &enough(&plan, &cancel), surroundings.observer);
+    let inner = Inner { marker, sink, numbers: HashMap::new(), steps: HashMap::new(), told: None, full: false };
+    let recorder =
+        Recorder { budget: plan.limits.memory.unwrap_or(u64::MAX), resident: surroundings.resident, cancel, inner: Mutex::new(inner) };
     let mut checked = run_with(subject, &plan, &recorder, surroundings)?;
     let mut inner = recorder.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // A single state has no edge, so it was not reported.
-    if let (true, Some(state)) = (inner.numbers.is_empty(), inner.narrator.initial().0) {
-        inner.show(0, &state);
+    let (initial, fault) = inner.marker.narrator().initial();
+    if let Some(state) = initial {
+        // A single state has no edge, so it was not reported.
+        if inner.numbers.is_empty() {
+            inner.register(0, &state);
+        }
+        if let Some(fault) = fault {
+            inner.sink.fault(None, Some(0), &fault);
+        }
     }
     if inner.full {
         checked.outcome.verdict = Verdict::Unknown(StopReason::Memory);
+    } else if inner.marker.was_cut_short() && checked.outcome.verdict == Verdict::Holds {
+        checked.outcome.verdict = Verdict::Unknown(StopReason::Time);
     }
     Ok(checked)
 }
@@ -82,13 +96,13 @@ struct Recorder<'s> {
 }
 
 struct Inner<'s> {
-    narrator: Narrator,
+    marker: Marker,
     sink: &'s mut dyn EdgeSink,
     numbers: HashMap<StateId, u32>,
-    /// The labels of the steps that leave the state `labelled`: edges of one state come one after
-    /// the other.
-    labels: HashMap<Action, String>,
-    labelled: Option<StateId>,
+    /// The steps that leave the state `told`, each with its label and its fault: edges of one state
+    /// come one after the other.
+    steps: HashMap<Action, (String, Option<Fault>)>,
+    told: Option<StateId>,
     full: bool,
 }
 
@@ -96,14 +110,20 @@ impl Inner<'_> {
     fn number(&mut self, id: StateId, state: &[u8]) -> u32 {
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry(id).or_insert(next);
-        if number == next && self.sink.wants_states() {
-            self.show(number, state);
+        if number == next {
+            self.register(number, state);
         }
         number
     }
 
-    fn show(&mut self, number: u32, state: &[u8]) {
-        if let Ok(view) = self.narrator.view(state) {
+    /// Passes on what is known about a state besides its edges.
+    fn register(&mut self, number: u32, state: &[u8]) {
+        let marks = self.marker.marks(state);
+        marks.atoms.iter().for_each(|atom| self.sink.mark(number, atom));
+        marks.fatal.iter().for_each(|(label, fault)| self.sink.fault(Some((number, label)), None, fault));
+        if self.sink.wants_states()
+            && let Ok(view) = self.marker.narrator().view(state)
+        {
             self.sink.state(number, &view);
         }
     }
@@ -129,17 +149,16 @@ impl Property for Recorder<'_> {
         }
         let source = inner.number(edge.source_id, edge.source);
         let target = inner.number(edge.target_id, edge.target);
-        if inner.labelled != Some(edge.source_id) {
-            // One step at a time: together they may have very many statements.
-            let mut labels = HashMap::new();
-            if let Ok(mut moves) = inner.narrator.moves(edge.source) {
-                labels.extend((0..moves.len()).filter_map(|index| moves.tell(index)).map(|step| (step.action, step.label())));
-            }
-            inner.labels = labels;
-            inner.labelled = Some(edge.source_id);
+        if inner.told != Some(edge.source_id) {
+            inner.steps = inner.marker.steps(edge.source);
+            inner.told = Some(edge.source_id);
         }
-        let Inner { sink, labels, .. } = &mut *inner;
-        sink.edge(source, labels.get(&edge.action).map_or("", String::as_str), target);
+        let Inner { sink, steps, .. } = &mut *inner;
+        let (label, fault) = steps.get(&edge.action).map_or(("", None), |(label, fault)| (label.as_str(), fault.as_ref()));
+        sink.edge(source, label, target);
+        if let Some(fault) = fault {
+            sink.fault(Some((source, label)), Some(target), fault);
+        }
         // While a table doubles, the old and the new one exist together. So the memory of the
         // process is measured just before.
         let about_to_grow = inner.numbers.len() + 2 > inner.numbers.capacity();

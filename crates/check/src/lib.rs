@@ -19,6 +19,7 @@ mod explore;
 mod guide;
 mod improve;
 mod joint;
+mod marker;
 mod measure;
 mod passes;
 mod plan;

@@ -5,6 +5,7 @@
 //! whole run is *unknown*: a user would overlook a warning beside *holds*.
 
 use crate::plan::{Only, Plan};
+use crate::subject::Subject;
 use bytecode::{Op, Origin, Program, Verified};
 use contract::{Judged, Position, PropertyKind, Safety, Stated, Statistics, StopReason, Verdict};
 
@@ -61,6 +62,12 @@ pub(crate) fn asked(plan: &Plan, mut stated: Vec<Stated>) -> Vec<Stated> {
         stated.push(Stated::of_kind(PropertyKind::Progress));
     }
     stated.into_iter().filter(|property| is_asked(plan, property.kind)).collect()
+}
+
+/// The properties that a subject states and that a plan does not ask for.
+pub(crate) fn not_asked(plan: &Plan, subject: &dyn Subject) -> Vec<Stated> {
+    let stated = subject.stated().into_iter().filter(|property| !is_asked(plan, property.kind));
+    stated.chain(subject.unselected()).collect()
 }
 
 /// The verdict of a property that is decided by an exploration that ended with `explored`.

@@ -1,9 +1,10 @@
 //! The reduction of a run: whether there is one, and what the report says about it.
 
 use crate::claim::Claim;
-use crate::plan::{Fair, Plan, Por};
+use crate::plan::{Plan, Por};
 use crate::subject::Subject;
-use crate::table::Order;
+use crate::table::{Combination, Method};
+use crate::temporal;
 use contract::{FullExpansion, LeftOut, Proposition, Reduction, StopReason, Successor, Verdict, by_source};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,29 +22,13 @@ pub enum Reduced {
 
 /// The reduction of a plan's search for deadlocks and faults, and whether there is one.
 pub(crate) fn reduction<'s>(subject: &'s dyn Subject, plan: &Plan) -> (Reduced, Chosen<'s>) {
-    chosen(subject, plan, || {
-        // A state that is new to a store that forgets may have been visited, so no step can be
-        // postponed safely.
-        if plan.store.forgets() {
-            return Err("the store forgets states".to_owned());
-        }
-        if matches!(plan.order, Order::AStar | Order::IdaStar) {
-            return Err("a shortest path may need an order of steps that would be left out".to_owned());
-        }
-        subject.reduction()
-    })
+    chosen(subject, plan, Method::Exploration, || subject.reduction())
 }
 
 /// The reduction of a plan's search for runs that violate a temporal property, and whether there is
 /// one.
 pub(crate) fn of_claim<'s>(subject: &'s dyn Subject, plan: &Plan, claim: &Claim) -> (Reduced, Chosen<'s>) {
-    chosen(subject, plan, || {
-        if plan.fairness != Fair::Any {
-            return Err("with fairness it matters which processes can move, and that is not preserved".to_owned());
-        }
-        if plan.shortest || matches!(plan.order, Order::AStar | Order::IdaStar) {
-            return Err("the shortest run may be one that is left out".to_owned());
-        }
+    chosen(subject, plan, temporal::method(plan, claim), || {
         if let Some(why) = counts_steps(claim) {
             return Err(why.to_owned());
         }
@@ -62,15 +47,19 @@ fn counts_steps(claim: &Claim) -> Option<&'static str> {
     }
 }
 
-fn chosen<'s>(subject: &'s dyn Subject, plan: &Plan, find: impl FnOnce() -> Result<Box<dyn Reduction>, String>) -> (Reduced, Chosen<'s>) {
+/// The reduction that `find` gives, if the table allows one for this search.
+fn chosen<'s>(
+    subject: &'s dyn Subject,
+    plan: &Plan,
+    method: Method,
+    find: impl FnOnce() -> Result<Box<dyn Reduction>, String>,
+) -> (Reduced, Chosen<'s>) {
     let off = |reduced| (reduced, Chosen { inner: Box::new(FullExpansion), subject: None, flaw: Mutex::default() });
     if plan.por == Por::Off {
         return off(Reduced::NotAsked);
     }
-    // A state that is new to a sweep may have been visited and deleted, so no step can be postponed
-    // safely.
-    let found = if plan.order == Order::Sweep { Err("the sweep deletes states".to_owned()) } else { find() };
-    match found {
+    let unreduced = Combination::new(plan, method, false).unreduced();
+    match unreduced.map_or_else(find, |why| Err(why.to_owned())) {
         Ok(inner) => (Reduced::Yes, Chosen { inner, subject: (plan.por == Por::Checked).then_some(subject), flaw: Mutex::default() }),
         Err(why) => off(Reduced::Not(why)),
     }

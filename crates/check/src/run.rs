@@ -40,6 +40,8 @@ pub struct Checked {
     pub steps: Vec<Step>,
     /// What was asked for, with the answer for each.
     pub properties: Vec<Judged>,
+    /// What the model states and the plan did not ask for.
+    pub not_asked: Vec<Stated>,
     /// The depth-first probe that came before the search, if there was one.
     pub probe: Option<Probe>,
     /// Whether orders of independent steps were left out of the search for deadlocks and faults.
@@ -67,6 +69,7 @@ impl Checked {
             outcome,
             steps,
             properties: Vec::new(),
+            not_asked: Vec::new(),
             probe: None,
             reduced: Reduced::NotAsked,
             reduced_for: Vec::new(),
@@ -347,6 +350,7 @@ fn carry_out(
         }
         checked.properties.push(judged);
     }
+    checked.not_asked = property::not_asked(plan, subject);
     checked.outcome.verdict = property::overall(checked.outcome.verdict, &checked.properties);
     if let Some(coverage) = &mut checked.coverage {
         coverage.vacuous.append(&mut checked.vacuous);

@@ -8,7 +8,7 @@ use crate::ctl::Ctl;
 use crate::measure::Measure;
 use crate::plan::Engine;
 use crate::property;
-use bytecode::{Program, PropertyBody, Verified};
+use bytecode::{LabelKind, Program, PropertyBody, Verified};
 use contract::{CloneSystem, Observer, PropertyKind, Proposition, Reduction, Stated};
 use logic::Formulas;
 use lts::{Lts, Walker};
@@ -42,6 +42,11 @@ pub trait Subject: Send + Sync {
     /// The properties that it states.
     fn stated(&self) -> Vec<Stated>;
 
+    /// The properties that the model states and that the user did not select.
+    fn unselected(&self) -> Vec<Stated> {
+        Vec::new()
+    }
+
     /// The claim that a search must refute to decide a stated property; nothing if a plain
     /// exploration decides the property.
     fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>>;
@@ -68,6 +73,12 @@ pub trait Subject: Send + Sync {
     fn reduction_for(&self, propositions: &[Proposition]) -> Result<Box<dyn Reduction>, String> {
         let _ = propositions;
         Err("the model is not made of processes".to_owned())
+    }
+
+    /// The propositions that are written with a graph of its states, with the names of the atoms
+    /// there.
+    fn propositions(&self) -> Vec<(String, Proposition)> {
+        Vec::new()
     }
 
     /// Examines a choice of its [`reduction`](Self::reduction) in a state by brute force. Says what
@@ -169,6 +180,20 @@ impl Subject for Arc<Verified> {
     fn byte_code(&self) -> Option<&Arc<Verified>> {
         Some(self)
     }
+
+    fn propositions(&self) -> Vec<(String, Proposition)> {
+        let program = self.program();
+        let labels = |is: fn(&LabelKind) -> bool| program.labels.iter().any(|label| is(&label.kind));
+        let accept = labels(|kind| kind.accept).then(|| (lts::ACCEPT.to_owned(), Proposition::Accepting));
+        let progress = labels(|kind| kind.progress).then(|| (lts::PROGRESS.to_owned(), Proposition::NonProgress));
+        let atoms = program.atoms.iter().enumerate().map(|(number, atom)| {
+            // These names have a meaning in a graph, and an expression does not have it.
+            let taken = [lts::ACCEPT, lts::PROGRESS, lts::END].contains(&atom.name.as_str());
+            let name = if taken { format!("({})", atom.name) } else { atom.name.clone() };
+            (name, Proposition::Atom(number as u32))
+        });
+        accept.into_iter().chain(progress).chain(atoms).collect()
+    }
 }
 
 /// The program in native code, if that is asked for and there is any.
@@ -206,8 +231,10 @@ impl Subject for Arc<Lts> {
     }
 
     fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>> {
-        if stated.kind == PropertyKind::Progress {
-            return Some(Ok(Claim::progress()));
+        match stated.kind {
+            PropertyKind::Acceptance => return Some(Ok(Claim::acceptance())),
+            PropertyKind::Progress => return Some(Ok(Claim::progress())),
+            _ => {}
         }
         let (_, text) = self.formulas().iter().find(|(name, _)| *name == stated.name)?;
         let mut formulas = Formulas::new();
@@ -221,8 +248,12 @@ impl Subject for Arc<Lts> {
     }
 
     fn stated(&self) -> Vec<Stated> {
+        let violates = |kind: PropertyKind| self.faults().iter().any(|fault| PropertyKind::violated_by(fault.kind) == kind);
+        let faults = [PropertyKind::Assertions, PropertyKind::Errors].into_iter().filter(|kind| violates(*kind));
+        let accept = self.atoms().iter().any(|atom| atom == lts::ACCEPT).then_some(PropertyKind::Acceptance);
+        let kinds = std::iter::once(PropertyKind::EndStates).chain(faults).chain(accept);
         let formulas = self.formulas().iter().map(|(name, _)| Stated { name: name.clone(), ..Stated::of_kind(PropertyKind::Ltl) });
-        std::iter::once(Stated::of_kind(PropertyKind::EndStates)).chain(formulas).collect()
+        kinds.map(Stated::of_kind).chain(formulas).collect()
     }
 
     fn behaviour(&self) -> Vec<u8> {
@@ -231,6 +262,10 @@ impl Subject for Arc<Lts> {
 
     fn text(&self) -> Enclosed {
         Enclosed { ending: "aut".to_owned(), contents: self.to_text().into_bytes() }
+    }
+
+    fn propositions(&self) -> Vec<(String, Proposition)> {
+        self.atoms().iter().enumerate().map(|(number, name)| (name.clone(), Proposition::Atom(number as u32))).collect()
     }
 
     fn own_measure(&self) -> Option<(Measure, String)> {
@@ -270,6 +305,12 @@ impl Subject for Selected {
         stated
     }
 
+    fn unselected(&self) -> Vec<Stated> {
+        let mut stated = self.subject.stated();
+        stated.retain(|property| !self.names.contains(&property.name));
+        stated
+    }
+
     fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>> {
         if stated.kind == PropertyKind::Ctl {
             return None;
@@ -301,6 +342,10 @@ impl Subject for Selected {
 
     fn reduction_for(&self, propositions: &[Proposition]) -> Result<Box<dyn Reduction>, String> {
         self.subject.reduction_for(propositions)
+    }
+
+    fn propositions(&self) -> Vec<(String, Proposition)> {
+        self.subject.propositions()
     }
 
     fn examine(&self, reduction: &dyn Reduction, state: &[u8]) -> Option<String> {

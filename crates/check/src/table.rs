@@ -1,13 +1,14 @@
-//! The one table of valid combinations: search order, store, and the kind of search that a property
-//! needs.
+//! The one table of valid combinations: search order, store, reduction, and the kind of search that
+//! a property needs.
 //!
 //! A row for each order and each store says what it can do. [`RULES`] has the conditions that a
-//! combination must meet. Refusals come from here, the command line lists these names with their
-//! help, and a test tries every combination: it is refused with its sentence, or it runs on small
-//! models and keeps its [`Guarantee`].
+//! combination must meet, and [`UNREDUCED`] those under which a reduction is switched off. Refusals
+//! and notes come from here, the command line lists these names with their help, and a test tries
+//! every combination: it is refused with its sentence, or it runs on small models and keeps its
+//! [`Guarantee`].
 
 use crate::choice::choice;
-use crate::plan::{Fair, Plan};
+use crate::plan::{Fair, Plan, Por};
 use crate::run::Refusal;
 
 choice! {
@@ -61,11 +62,13 @@ struct OrderRow {
     directed: bool,
     /// It finds known states again by their names.
     reopens: bool,
+    /// Its paths are meant to be shortest, so no step of them can be left out.
+    shortest: bool,
 }
 
 impl OrderRow {
-    const BREADTH: OrderRow = OrderRow { leaves: false, saved: true, directed: false, reopens: false };
-    const DIRECTED: OrderRow = OrderRow { leaves: false, saved: false, directed: true, reopens: false };
+    const BREADTH: OrderRow = OrderRow { leaves: false, saved: true, directed: false, reopens: false, shortest: false };
+    const DIRECTED: OrderRow = OrderRow { saved: false, directed: true, ..OrderRow::BREADTH };
 }
 
 const fn order(order: Order) -> OrderRow {
@@ -76,8 +79,8 @@ const fn order(order: Order) -> OrderRow {
         Order::DepthShared => OrderRow { saved: false, ..OrderRow::BREADTH },
         Order::Sweep => OrderRow { saved: false, ..OrderRow::BREADTH },
         Order::BestFirst => OrderRow::DIRECTED,
-        Order::AStar => OrderRow { reopens: true, ..OrderRow::DIRECTED },
-        Order::IdaStar => OrderRow::DIRECTED,
+        Order::AStar => OrderRow { reopens: true, shortest: true, ..OrderRow::DIRECTED },
+        Order::IdaStar => OrderRow { shortest: true, ..OrderRow::DIRECTED },
         Order::Beam => OrderRow::DIRECTED,
         Order::Race => OrderRow::DIRECTED,
     }
@@ -159,11 +162,6 @@ impl StoreKind {
     pub(crate) const fn answers_late(self) -> bool {
         store(self).answers_late
     }
-
-    /// Whether it may report a state as new again after the search has left it.
-    pub(crate) const fn forgets(self) -> bool {
-        store(self).forgets
-    }
 }
 
 /// The kind of search that a property needs.
@@ -184,8 +182,14 @@ pub(crate) struct Combination {
     pub store: StoreKind,
     pub method: Method,
     pub fairness: Fair,
+    /// Whether orders of independent steps are left out.
+    pub reduction: Por,
+    /// Whether the shortest run that violates a temporal property is wanted.
+    pub shortest: bool,
     /// Whether the search is to be saved, or was saved.
     pub saved: bool,
+    /// Whether several processes share the search.
+    pub several: bool,
 }
 
 /// How much an answer says.
@@ -203,7 +207,7 @@ pub(crate) enum Guarantee {
 /// A rule that some combinations break.
 struct Rule {
     broken: fn(&Combination) -> bool,
-    /// Why they are refused, and what to choose instead.
+    /// Why they are refused, and what to choose instead; or why the reduction is off.
     refusal: &'static str,
 }
 
@@ -262,6 +266,42 @@ const RULES: &[Rule] = &[
         broken: |c| matches!(c.method, Method::Cycles(Cycles::Nested | Cycles::Young)) && c.fairness != Fair::Any,
         refusal: "fairness is decided on strongly connected components: use `--cycles scc`",
     },
+    Rule {
+        broken: |c| c.several && c.order.of_search() != Order::Breadth,
+        refusal: "several processes search breadth first: leave out `--search`, or use `--search bfs`",
+    },
+    Rule {
+        broken: |c| c.several && store(c.store).answers_late,
+        refusal: "several processes keep their states in memory: use `--store compact`, or leave out `--processes`",
+    },
+    Rule {
+        broken: |c| c.several && c.saved && !store(c.store).exact,
+        refusal: "several processes save states, and this store has none: use `--store compact`",
+    },
+    Rule {
+        broken: |c| c.several && c.reduction == Por::Checked,
+        refusal: "`--check-por` examines the choices of one process: leave out `--processes`",
+    },
+];
+
+/// The first rule that is broken says why a reduction that was asked for is off.
+const UNREDUCED: &[Rule] = &[
+    // A state that is new to a sweep or to a store that forgets may have been visited, so no step
+    // can be postponed safely.
+    Rule { broken: |c| c.order == Order::Sweep, refusal: "the sweep deletes states" },
+    Rule { broken: |c| c.method == Method::Exploration && store(c.store).forgets, refusal: "the store forgets states" },
+    Rule {
+        broken: |c| c.method == Method::Exploration && order(c.order).shortest,
+        refusal: "a shortest path may need an order of steps that would be left out",
+    },
+    Rule {
+        broken: |c| c.method != Method::Exploration && c.fairness != Fair::Any,
+        refusal: "with fairness it matters which processes can move, and that is not preserved",
+    },
+    Rule {
+        broken: |c| c.method != Method::Exploration && (c.shortest || order(c.order).shortest),
+        refusal: "the shortest run may be one that is left out",
+    },
 ];
 
 const FORGETS: &str =
@@ -288,7 +328,13 @@ pub(crate) fn refuse_store(forgets: bool, names: bool, by: Order) -> Result<(), 
 impl Combination {
     /// The combination in a plan for a property that needs `method`.
     pub(crate) fn new(plan: &Plan, method: Method, saved: bool) -> Combination {
-        Combination { order: plan.order, store: plan.store, method, fairness: plan.fairness, saved }
+        let Plan { order, store, fairness, por, shortest, .. } = *plan;
+        Combination { order, store, method, fairness, reduction: por, shortest, saved, several: false }
+    }
+
+    /// Why a reduction would change the answer, if it would.
+    pub(crate) fn unreduced(&self) -> Option<&'static str> {
+        UNREDUCED.iter().find(|rule| (rule.broken)(self)).map(|rule| rule.refusal)
     }
 
     /// The guarantee of the answer, or why there is none.

@@ -143,7 +143,8 @@ mod tests {
         assert_eq!(left("[] ((p && !r) -> (q U r))"), ["p && !r"]);
         assert_eq!(left("[] (!p || <> q)"), ["p"]);
         assert_eq!(left("[] (p -> (q -> <> r))"), ["p", "q"]);
-        // Of more than one state, or negated, or no implication at all.
+        // The first left side is about more than one state, the second implication is negated, and
+        // the third formula is no implication.
         assert_eq!(left("(<> p) -> (<> q)"), Vec::<String>::new());
         assert_eq!(left("!(p -> q)"), Vec::<String>::new());
         assert_eq!(left("[] (!p || !q)"), Vec::<String>::new());

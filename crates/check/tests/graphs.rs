@@ -1,7 +1,7 @@
 //! Explicit graphs with every order and store: the crate needs no byte-code.
 
 use check::{Checked, EdgeSink, Order, Plan, StoreKind, Subject, Surroundings, run_with_edges};
-use contract::{Cancel, Limits, Observer, PropertyKind, Quiet, StopReason, Verdict};
+use contract::{Cancel, Fault, Limits, Observer, PropertyKind, Quiet, StopReason, Verdict};
 use languages::{Input, Model, NoFiles};
 use lts::Lts;
 use std::path::Path;
@@ -95,6 +95,10 @@ struct Full;
 
 impl EdgeSink for Full {
     fn edge(&mut self, _: u32, _: &str, _: u32) {}
+
+    fn mark(&mut self, _: u32, _: &str) {}
+
+    fn fault(&mut self, _: Option<(u32, &str)>, _: Option<u32>, _: &Fault) {}
 
     fn bytes(&self) -> u64 {
         u64::MAX / 2

@@ -1,14 +1,15 @@
-//! What a newcomer may not know about a violation that was found.
+//! Hints about a violation, for users who are new to model checking.
 
 use crate::input::Model;
 use check::{Checked, Fair, Plan};
 use contract::{Trace, Verdict, ViolationKind};
 use std::collections::BTreeSet;
 
-/// Of a longer loop it is not computed who could move in it.
+/// There is no hint about a loop with more steps than this, because its states would have to be
+/// expanded again.
 const LOOP_MAX: usize = 1_000;
 
-/// Hints about the violation, each a paragraph; empty if there are none.
+/// The hint about the violation, as a paragraph; empty if there is none.
 pub fn hints(model: &Model, plan: &Plan, checked: &Checked) -> String {
     let Verdict::Violated(violation) = &checked.outcome.verdict else { return String::new() };
     let hint = match violation.fault.kind {
@@ -28,7 +29,8 @@ fn asleep(model: &Model, trace: &Trace) -> bool {
     is_firmware && model.narrator.waiting(trace).iter().any(|process| !process.may_end && process.process == "cpu")
 }
 
-/// A process that waits for a message is often a server that may wait for ever.
+/// The hint that a label would accept this end. A process that waits for a message is often a
+/// server that may wait for ever.
 fn end_label(model: &Model, trace: &Trace) -> Option<String> {
     let waiting = model.narrator.waiting(trace);
     if !replay::cycle(&waiting).is_empty() {
@@ -40,7 +42,8 @@ fn end_label(model: &Model, trace: &Trace) -> Option<String> {
     Some(format!("if {who} may wait there for ever, a label that begins with `end` says so, as in `end: {statement}`"))
 }
 
-/// A process that could move in every state of the loop but never does.
+/// The hint that fairness excludes this run, if some process could move in every state of the loop
+/// but never does.
 fn starved(model: &Model, trace: &Trace) -> Option<String> {
     let start = trace.loop_start.filter(|start| trace.steps.len() - start <= LOOP_MAX)?;
     let moved: BTreeSet<u32> = trace.steps[start..].iter().map(|step| step.action.process).collect();

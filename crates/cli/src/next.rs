@@ -1,15 +1,17 @@
 //! The command that a user will want to type next.
 
+use crate::input::Model;
 use contract::Verdict;
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// The command to type after a check of `model`: it shows or keeps the path that was found.
-pub fn command(verdict: &Verdict, model: &str, trace: Option<&Path>) -> Option<String> {
-    let from_input = model == "-" || std::env::args_os().any(|argument| argument == "-");
+pub fn command(verdict: &Verdict, model: &Model, trace: Option<&Path>) -> Option<String> {
+    let from_input = model.name == "-" || std::env::args_os().any(|argument| argument == "-");
     let violation = match verdict {
         Verdict::Violated(violation) if !violation.trace.steps.is_empty() => violation,
-        Verdict::Holds if !from_input && std::env::args_os().all(|argument| argument != "--coverage") => {
+        // Only a program has statements that could be covered.
+        Verdict::Holds if !from_input && model.subject.byte_code().is_some() && is_new("--coverage") => {
             return Some(format!("everypath {} --coverage", typed()));
         }
         _ => return None,
@@ -22,9 +24,14 @@ pub fn command(verdict: &Verdict, model: &str, trace: Option<&Path>) -> Option<S
     if from_input || violation.trace.steps.len() == 1 {
         return None;
     }
-    let stem = Path::new(model).file_stem()?;
+    let stem = Path::new(&model.name).file_stem()?;
     let file = quoted(Path::new(stem).with_extension("trace").as_os_str());
     Some(format!("everypath {} --trace {file}; everypath replay {file}", typed()))
+}
+
+/// Whether the user has not given this option.
+fn is_new(option: &str) -> bool {
+    std::env::args_os().all(|argument| argument != option)
 }
 
 /// The command line of the user.

@@ -19,7 +19,9 @@ fn text_and_binary_mean_the_same() {
         folder.run(&["compile", "model.epa", "-o", "model.epb"]).exits(0);
         folder.run(&["compile", "model.epa", "--asm", "-o", "again.epa"]).exits(0);
         folder.run(&["compile", "model.epb", "--asm", "-o", "back.epa"]).exits(0);
+        folder.run(&["compile", "model.epb", "-o", "ending.epa"]).exits(0);
         assert_eq!(folder.read("again.epa"), folder.read("back.epa"));
+        assert_eq!(folder.read("ending.epa"), folder.read("back.epa"));
         assert_eq!(folder.run(&["compile", "model.epb", "--asm"]).exits(0).out, folder.read("back.epa"));
         let expected = answer(&folder, "model.epa");
         for other in ["model.epb", "again.epa", "back.epa"] {

@@ -25,7 +25,7 @@ fn has(commands: &[&str]) -> bool {
         !found.is_ok_and(|out| out.status.success())
     });
     if let Some(missing) = missing {
-        println!("passed over, no {missing}");
+        testkit::passed_over(&format!("no {missing}"));
     }
     missing.is_none()
 }

@@ -36,7 +36,7 @@ fn folder(name: &str) -> Folder {
 fn can_build() -> bool {
     let found = Command::new("sh").args(["-c", "command -v cc && command -v make"]).output().is_ok_and(|out| out.status.success());
     if !found {
-        println!("passed over, no C compiler");
+        testkit::passed_over("no C compiler");
     }
     found
 }

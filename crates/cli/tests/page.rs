@@ -19,7 +19,7 @@ fn browser() -> Option<&'static str> {
 #[test]
 fn keys_move_through_the_path() {
     let Some(browser) = browser() else {
-        println!("passed over, Chromium is missing");
+        testkit::passed_over("Chromium is missing");
         return;
     };
     let model = "byte n;\nactive proctype P() {\n\tdo\n\t:: n < 125 -> n++\n\t:: n == 125 -> assert(false)\n\tod\n}\n";
@@ -33,7 +33,7 @@ fn keys_move_through_the_path() {
     let output = Command::new(browser).args(arguments).output().expect("the browser runs");
     let seen = String::from_utf8_lossy(&output.stdout);
     if !seen.contains("id=\"slider\"") {
-        println!("passed over, Chromium cannot show a page here: {}", String::from_utf8_lossy(&output.stderr));
+        testkit::passed_over(&format!("Chromium cannot show a page here: {}", String::from_utf8_lossy(&output.stderr)));
         return;
     }
     // The second step: forward twice, once more, and back.

@@ -22,7 +22,55 @@ fn every_property_is_checked_and_has_a_verdict_of_its_own() {
     assert!(start < steps && again["states"].as_u64() > Some(0), "{json}");
     assert_eq!(json["loop_start"], again["loop_start"], "{json}");
     folder.run(&["check", "toggle.pml", "--fair", "weak"]).exits(0);
-    folder.run(&["check", "toggle.pml", "--only", "safety"]).exits(0);
+}
+
+/// What is stated and not asked for is named, in the text and in the JSON, whatever leaves it out.
+#[test]
+fn what_is_not_asked_for_is_named() {
+    let folder = Folder::with("toggle.pml", TOGGLE);
+    let names = |options: &[&str]| {
+        let json = folder.run(&[&["check", "toggle.pml", "--json"], options].concat()).exits(0).json();
+        let list = json["not_asked"].as_array().cloned().unwrap_or_default();
+        let names: Vec<String> =
+            list.iter().filter_map(|left| Some(format!("{} {}", left["name"].as_str()?, left["kind"].as_str()?))).collect();
+        let quiet = folder.run(&[&["check", "toggle.pml", "--quiet"], options].concat()).exits(0).out;
+        assert!(list.iter().all(|left| quiet.contains(&format!("`{}`", left["name"].as_str().unwrap_or("?")))), "{quiet}");
+        names
+    };
+    assert_eq!(names(&["--fair", "weak"]), [""; 0]);
+    assert_eq!(names(&["--only", "safety"]), ["again ltl", "small ltl"]);
+    assert_eq!(names(&["--only", "safety", "--no-deadlock"]), ["end states end states", "again ltl", "small ltl"]);
+    let chosen = names(&["--ltl", "small"]);
+    assert!(chosen.contains(&"again ltl".to_owned()) && !chosen.contains(&"small ltl".to_owned()), "{chosen:?}");
+}
+
+/// `--only safety` does not leave out what another option asks for.
+#[test]
+fn progress_is_no_part_of_safety() {
+    let folder = Folder::with("loop.pml", "active proctype P() { do :: skip od }\n");
+    folder.run(&["check", "loop.pml", "--non-progress"]).exits(1);
+    folder.run(&["check", "loop.pml", "--only", "safety"]).exits(0);
+    let run = folder.run(&["check", "loop.pml", "--non-progress", "--only", "safety"]).exits(2);
+    assert!(run.err.contains("--only safety"), "{run:?}");
+}
+
+/// A property that is stated and cannot be checked makes the verdict unknown. A violation of another
+/// property is still one.
+#[test]
+fn what_cannot_be_checked_is_unknown() {
+    let parts: Vec<String> = (0..65).map(|value| format!("x != {value}")).collect();
+    let text = |first: &str| format!("byte x = 100;\nactive proctype P() {{ {first} }}\nltl many {{ [] ({}) }}\n", parts.join(" && "));
+    let folder = Folder::with("many.pml", text("skip"));
+    let run = folder.run(&["check", "many.pml", "--json"]).exits(3);
+    let json = run.json();
+    assert_eq!((&json["verdict"], &json["reason"]), (&"unknown".into(), &"unchecked".into()), "{json}");
+    let verdicts: Vec<_> = json["properties"].as_array().expect("a list").iter().map(|each| (&each["name"], &each["verdict"])).collect();
+    assert!(verdicts.contains(&(&"many".into(), &"unknown".into())), "{json}");
+    assert!(verdicts.contains(&(&"end states".into(), &"holds".into())), "{json}");
+    assert!(run.err.contains("65 different expressions"), "{run:?}");
+    folder.run(&["check", "many.pml", "--only", "safety"]).exits(0);
+    let json = Folder::with("many.pml", text("assert(false)")).run(&["check", "many.pml", "--json"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "assertion violated", "{json}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Folder {
 fn has(command: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {command}")]).output().is_ok_and(|out| out.status.success());
     if !found {
-        println!("passed over, no {command}");
+        testkit::passed_over(&format!("no {command}"));
     }
     found
 }

@@ -18,8 +18,8 @@ use crate::seat::Seat;
 use crate::share::Numbered;
 use crate::shared::Shared;
 use crate::wire::{Cursor, put_bytes, put_number};
-use contract::{Action, Enough, Outcome, StopReason, Successors, System, Verdict};
-use lts::{FRAGMENT_MAGIC, GraphEnd, GraphWriter};
+use contract::{Action, Enough, Fault, Outcome, StopReason, Successors, System, Verdict};
+use lts::{FRAGMENT_MAGIC, GraphEnd, GraphWriter, fault_words};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,15 +27,27 @@ use std::time::{Duration, Instant};
 
 const SLICE: Duration = Duration::from_millis(4);
 
-/// The labels of the steps that leave a state.
-pub type Labels<'a> = dyn FnMut(&[u8], &[Action]) -> Vec<String> + 'a;
+/// A state in words.
+pub struct Described {
+    /// For each action its label and the fault that it commits, if it does.
+    pub steps: Vec<(String, Option<Fault>)>,
+    /// The atoms of the state.
+    pub atoms: Vec<String>,
+    /// The steps that have fatal faults, by their labels.
+    pub fatal: Vec<(String, Fault)>,
+}
+
+/// Describes a state and the steps with these actions that leave it.
+pub type Describe<'a> = dyn FnMut(&[u8], &[Action]) -> Described + 'a;
 
 /// The task of a worker that makes its fragment.
 pub struct Construction<'a> {
     /// The system to explore.
     pub system: &'a mut dyn System,
-    /// The labels of its steps.
-    pub labels: &'a mut Labels<'a>,
+    /// Describes its states and steps.
+    pub describe: &'a mut Describe<'a>,
+    /// The fault of the initial state.
+    pub initial_fault: Option<Fault>,
     /// The owners of states.
     pub owners: Owners,
     /// The memory limit of the process.
@@ -52,7 +64,8 @@ struct Construct<'a> {
     local: usize,
     shared: Arc<Shared>,
     system: &'a mut dyn System,
-    labels: &'a mut Labels<'a>,
+    describe: &'a mut Describe<'a>,
+    initial_fault: Option<Fault>,
     owners: Owners,
     gauge: Gauge,
     to: GraphWriter<&'a mut dyn Write>,
@@ -67,6 +80,17 @@ struct Construct<'a> {
 impl Construct<'_> {
     fn number(&self, index: usize) -> u64 {
         (index * self.workers + self.me) as u64
+    }
+
+    /// Writes an edge to the state with this index, and the kind and message of its fault.
+    fn edge(&mut self, source: u64, label: &str, target: usize, fault: Option<(&str, &str)>) {
+        let target = self.number(target);
+        let edge = self.to.edge(source, label, target);
+        self.written(edge);
+        if let Some((kind, message)) = fault {
+            let fault = self.to.fault(Some((source, label)), Some(target), (kind, message));
+            self.written(fault);
+        }
     }
 
     fn written(&mut self, result: io::Result<()>) {
@@ -84,6 +108,10 @@ impl Construct<'_> {
             self.initial = Some(owner as u64);
             if owner == self.me {
                 self.states.number(state);
+                if let Some(fault) = self.initial_fault.take() {
+                    let written = self.to.fault(None, None, fault_words(&fault));
+                    self.written(written);
+                }
             }
         }
         self.out = out;
@@ -97,16 +125,20 @@ impl Construct<'_> {
             self.shared.stop(StopReason::Memory);
         }
         let actions: Vec<Action> = out.entries().iter().map(|entry| entry.action).collect();
-        let labels = (self.labels)(self.states.state(index), &actions);
+        let Described { steps, atoms, fatal } = (self.describe)(self.states.state(index), &actions);
+        let number = self.number(index);
+        let marked = atoms.iter().try_for_each(|atom| self.to.mark(number, atom));
+        self.written(marked);
+        let failed = fatal.iter().try_for_each(|(label, fault)| self.to.fault(Some((number, label)), None, fault_words(fault)));
+        self.written(failed);
         for (place, (_, state)) in out.iter().enumerate() {
             let Some(state) = state else { continue };
-            let label = labels.get(place).map_or("", String::as_str);
+            let (label, fault) = steps.get(place).map_or(("", None), |(label, fault)| (label.as_str(), fault.as_ref()));
             self.counts.transitions += 1;
             let owner = self.owners.owner(state);
             if owner == self.me {
                 let (target, _) = self.states.number(state);
-                let written = self.to.edge(self.number(index), label, self.number(target));
-                self.written(written);
+                self.edge(number, label, target, fault.map(fault_words));
             } else {
                 self.counts.cross += 1;
                 self.counts.sent += 1;
@@ -114,6 +146,10 @@ impl Construct<'_> {
                     put_number(record, index as u64);
                     put_bytes(record, label.as_bytes());
                     put_bytes(record, state);
+                    // A step without a fault has no kind of fault.
+                    let (kind, message) = fault.map_or(("", ""), fault_words);
+                    put_bytes(record, kind.as_bytes());
+                    put_bytes(record, message.as_bytes());
                 });
             }
         }
@@ -137,11 +173,13 @@ impl Construct<'_> {
 impl Actor for Construct<'_> {
     fn receive(&mut self, _: u64, from: usize, bytes: &[u8]) {
         let mut cursor = Cursor(bytes);
-        while let (Some(source), Some(label), Some(state)) = (cursor.number(), cursor.bytes(), cursor.bytes()) {
+        while let (Some(source), Some(label), Some(state), Some(kind), Some(message)) =
+            (cursor.number(), cursor.bytes(), cursor.bytes(), cursor.bytes(), cursor.bytes())
+        {
             let (target, _) = self.states.number(state);
-            let label = String::from_utf8_lossy(label);
-            let written = self.to.edge(source * self.workers as u64 + from as u64, &label, self.number(target));
-            self.written(written);
+            let [label, kind, message] = [label, kind, message].map(String::from_utf8_lossy);
+            let fault = (!kind.is_empty()).then_some((&*kind, &*message));
+            self.edge(source * self.workers as u64 + from as u64, &label, target, fault);
         }
     }
 
@@ -174,7 +212,7 @@ impl Actor for Construct<'_> {
 /// the verdict is *holds*.
 pub fn construct(seat: &mut Seat<'_>, construction: Construction<'_>) -> Result<Outcome, Abandoned> {
     let begun = Instant::now();
-    let Construction { system, labels, owners, memory, resident, to } = construction;
+    let Construction { system, describe, initial_fault, owners, memory, resident, to } = construction;
     let shared = Arc::clone(seat.shared());
     let asked = Arc::clone(&shared);
     system.give_up_when(Enough::when(move |_| asked.is_stopped() || asked.is_abandoned()));
@@ -194,7 +232,8 @@ pub fn construct(seat: &mut Seat<'_>, construction: Construction<'_>) -> Result<
                 local: seat.local(),
                 shared: Arc::clone(&shared),
                 system,
-                labels,
+                describe,
+                initial_fault,
                 owners,
                 gauge: Gauge::new(memory, resident),
                 to,

@@ -40,7 +40,7 @@ mod young;
 
 pub use actor::{Actor, Outbox, Turn};
 pub use classes::Start;
-pub use construct::{Construction, Labels, construct};
+pub use construct::{Construction, Describe, Described, construct};
 pub use cycles::{Method, Search, cycles};
 pub use explore::explore;
 pub use flow::Abandoned;

@@ -9,7 +9,7 @@
 use crate::mapping::assigned;
 use crate::pieces::HERE;
 use crate::{Generator, senders};
-use promela::ast::{Fragment, Embedded, Expr, ExprKind, Receive, Reference, Step, Stmt, StmtKind, TypeName, Unit};
+use promela::ast::{Embedded, Expr, ExprKind, Fragment, Receive, Reference, Step, Stmt, StmtKind, TypeName, Unit};
 use promela::{Pair, PieceKind};
 use source::Span;
 use std::collections::BTreeSet;

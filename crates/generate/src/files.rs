@@ -16,7 +16,8 @@ impl Generator<'_> {
         let processes = self.processes();
         for process in &processes {
             if crate::reserved::is_file(&process.name.text) {
-                let message = format!("a program cannot be called `{}`, which is the name of something else in its folder", process.name.text);
+                let message =
+                    format!("a program cannot be called `{}`, which is the name of something else in its folder", process.name.text);
                 self.error(process.name.span, message, "give the process type another name");
             }
             files.push((format!("{}.c", process.name.text), self.process(process)));
@@ -40,7 +41,11 @@ impl Generator<'_> {
         let _ = writeln!(text, "const char ep_source[] = \"{source}\";\n");
         for (set, values) in self.names.mtypes.clone() {
             let name = set.map_or("mtype".to_owned(), |set| format!("mtype_{set}"));
-            let list: Vec<String> = values.iter().enumerate().map(|(i, v)| if i == 0 { format!("{} = 1", self.names.outside(v)) } else { self.names.outside(v) }).collect();
+            let list: Vec<String> = values
+                .iter()
+                .enumerate()
+                .map(|(i, v)| if i == 0 { format!("{} = 1", self.names.outside(v)) } else { self.names.outside(v) })
+                .collect();
             let _ = writeln!(text, "enum {name} {{ {} }};\n", list.join(", "));
         }
         if let Some((_, values)) = self.names.mtypes.iter().find(|(set, _)| set.is_none()) {
@@ -84,7 +89,8 @@ impl Generator<'_> {
                 let _ = writeln!(text, "\t{};", self.declarator(declaration, variable));
             }
             let before = std::mem::replace(&mut self.last_place, "ep_after_globals".to_owned());
-            let _ = writeln!(text, "}};\nenum {{ ep_at_globals = {before}, ep_after_globals = EP_AFTER(ep_at_globals, struct ep_globals) }};");
+            let _ =
+                writeln!(text, "}};\nenum {{ ep_at_globals = {before}, ep_after_globals = EP_AFTER(ep_at_globals, struct ep_globals) }};");
             text.push_str("#define globals ((struct ep_globals *) ((char *) ep_variables + ep_at_globals))\n\n");
         }
         for fragment in later {

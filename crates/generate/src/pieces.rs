@@ -98,7 +98,11 @@ impl Generator<'_> {
             Ok(outline) => Some(outline),
             Err(NotC { offset, message }) => {
                 let length = fragment.text.trim_end().len();
-                let span = if offset >= length { fragment.place(length.saturating_sub(1), length).after() } else { fragment.place(offset, offset + 1) };
+                let span = if offset >= length {
+                    fragment.place(length.saturating_sub(1), length).after()
+                } else {
+                    fragment.place(offset, offset + 1)
+                };
                 let hint = "what this reader of C does not know can be in a header that a `c_decl_IS` includes";
                 let found = Diagnostic::error(span, message).with_hint(hint);
                 if !self.found.iter().any(|known| known.span == found.span && known.message == found.message) {
@@ -201,7 +205,8 @@ impl Generator<'_> {
         let (_, text) = pair.program.as_ref()?;
         let (_, model) = pair.model.as_ref()?;
         // Only an assignment is an outcome.
-        let assigns = |text: &str| text.contains('=') || text.contains('?') || text.contains("++") || text.contains("--") || text.contains("select");
+        let assigns =
+            |text: &str| text.contains('=') || text.contains('?') || text.contains("++") || text.contains("--") || text.contains("select");
         if !assigns(model) || !assigns(text) {
             return None;
         }
@@ -250,7 +255,8 @@ impl Generator<'_> {
         };
         let within = |from: usize, to: usize| {
             let names = outline.names.iter().filter(|name| from <= name.start && name.end <= to).cloned();
-            let names = names.map(|name| promela::NameInC { start: name.start - from, end: name.end - from, meaning: name.meaning }).collect();
+            let names =
+                names.map(|name| promela::NameInC { start: name.start - from, end: name.end - from, meaning: name.meaning }).collect();
             Outline { names, ..Outline::default() }
         };
         for variables in &outline.variables {

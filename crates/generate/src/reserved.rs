@@ -14,8 +14,7 @@ const MACROS: &str = include_str!("runtime/macros.txt");
 /// Functions, types and variables of these headers.
 const FUNCTIONS: &str = include_str!("runtime/functions.txt");
 /// Files and targets of the Makefile, which no program may be called.
-const FILES: [&str; 12] =
-    ["all", "broker", "channels", "clean", "everypath", "inside", "init", "local", "loop", "memory", "spawn", "test"];
+const FILES: [&str; 12] = ["all", "broker", "channels", "clean", "everypath", "inside", "init", "local", "loop", "memory", "spawn", "test"];
 
 fn is_in(table: &str, name: &str) -> bool {
     table.split_whitespace().any(|word| word == name)
@@ -46,7 +45,11 @@ fn free(name: &str, taken: bool, declared: &BTreeSet<String>) -> String {
     if !taken {
         return name.to_owned();
     }
-    let mut other = if name.starts_with('_') || name.starts_with("ep_") || name.starts_with("EP_") { format!("model_{name}") } else { format!("{name}_") };
+    let mut other = if name.starts_with('_') || name.starts_with("ep_") || name.starts_with("EP_") {
+        format!("model_{name}")
+    } else {
+        format!("{name}_")
+    };
     while declared.contains(&other) || is_taken_outside(&other) {
         other.push('_');
     }

@@ -150,7 +150,17 @@ impl Generator<'_> {
 
     /// The options as a chain of `if`s.
     #[allow(clippy::too_many_arguments)]
-    fn chain(&mut self, branches: &[Branch<'_>], repeats: bool, looping: bool, locks: bool, timed: bool, span: Span, ends: bool, ending: bool) {
+    fn chain(
+        &mut self,
+        branches: &[Branch<'_>],
+        repeats: bool,
+        looping: bool,
+        locks: bool,
+        timed: bool,
+        span: Span,
+        ends: bool,
+        ending: bool,
+    ) {
         let mut received = Vec::new();
         let mut conditions = Vec::new();
         for branch in branches {
@@ -310,7 +320,9 @@ impl Generator<'_> {
         match &expr.kind {
             ExprKind::Number(n) => Some(n.to_string()),
             ExprKind::Ref(reference) => match reference.parts.as_slice() {
-                [part] if part.index.is_none() && self.names.message(&part.name.text).is_some() => Some(self.names.outside(&part.name.text)),
+                [part] if part.index.is_none() && self.names.message(&part.name.text).is_some() => {
+                    Some(self.names.outside(&part.name.text))
+                }
                 _ => None,
             },
             _ => None,

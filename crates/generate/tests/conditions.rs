@@ -9,7 +9,7 @@ use std::process::Command;
 /// Builds the tests of a text and runs them: whether they pass, and what they print.
 fn tested(name: &str, text: &str) -> Option<(bool, String)> {
     if !has("cc") || !has("make") {
-        println!("passed over, no C compiler");
+        testkit::passed_over("no C compiler");
         return None;
     }
     let made = generate(text).unwrap_or_else(|errors| panic!("{errors:?}"));

@@ -25,10 +25,26 @@ fn violations_end_the_program_with_their_places() {
         ("assert", "int x;\nactive proctype P() { printf(\"before\\n\");\n x = 3; assert(x <= 1) }\nactive proctype Q() { x == 9 }", ":3:"),
         ("divide", "int x;\nactive proctype P() { printf(\"before\\n\");\n x = 7 / x }\nactive proctype Q() { x == 9 }", ":3:"),
         ("remainder", "int x;\nactive proctype P() { printf(\"before\\n\");\n x = 7 % x }\nactive proctype Q() { x == 9 }", ":3:"),
-        ("index", "int x = 5; byte a[3];\nactive proctype P() { printf(\"before\\n\");\n a[x] = 1 }\nactive proctype Q() { x == 9 }", ":3:"),
-        ("read", "int x = -1; byte a[3];\nactive proctype P() { printf(\"before\\n\");\n x = a[x] }\nactive proctype Q() { x == 9 }", ":3:"),
-        ("guard", "int x;\nactive proctype P() { printf(\"before\\n\");\n if :: 1 / x > 2 -> skip :: else fi }\nactive proctype Q() { x == 9 }", ":3:"),
-        ("piece", "int x;\nactive proctype P() { printf(\"before\\n\");\n c_code [ now.x == 2 ] { now.x = 9; } }\nactive proctype Q() { x == 9 }", ":3:"),
+        (
+            "index",
+            "int x = 5; byte a[3];\nactive proctype P() { printf(\"before\\n\");\n a[x] = 1 }\nactive proctype Q() { x == 9 }",
+            ":3:",
+        ),
+        (
+            "read",
+            "int x = -1; byte a[3];\nactive proctype P() { printf(\"before\\n\");\n x = a[x] }\nactive proctype Q() { x == 9 }",
+            ":3:",
+        ),
+        (
+            "guard",
+            "int x;\nactive proctype P() { printf(\"before\\n\");\n if :: 1 / x > 2 -> skip :: else fi }\nactive proctype Q() { x == 9 }",
+            ":3:",
+        ),
+        (
+            "piece",
+            "int x;\nactive proctype P() { printf(\"before\\n\");\n c_code [ now.x == 2 ] { now.x = 9; } }\nactive proctype Q() { x == 9 }",
+            ":3:",
+        ),
     ];
     for (name, text, place) in cases {
         // Every violation in the first layout, and the first violation in every layout.
@@ -104,13 +120,22 @@ fn processes_have_the_numbers_of_the_model() {
     }
     let cases = [
         // Without `init` the first process has the number 0.
-        ("byte owner = 255;\nactive [2] proctype P() { printf(\"%d\\n\", _pid); if :: _pid == 0 -> owner = _pid :: else -> owner == 0 fi }", vec!["0", "1"]),
-        ("active proctype P() { printf(\"P %d\\n\", _pid) }\ninit { printf(\"init %d\\n\", _pid); run Q() }\n\
-          proctype Q() { printf(\"Q %d\\n\", (_pid > 0)) }", vec!["P 0", "Q 1", "init 1"]),
+        (
+            "byte owner = 255;\nactive [2] proctype P() { printf(\"%d\\n\", _pid); if :: _pid == 0 -> owner = _pid :: else -> owner == 0 fi }",
+            vec!["0", "1"],
+        ),
+        (
+            "active proctype P() { printf(\"P %d\\n\", _pid) }\ninit { printf(\"init %d\\n\", _pid); run Q() }\n\
+          proctype Q() { printf(\"Q %d\\n\", (_pid > 0)) }",
+            vec!["P 0", "Q 1", "init 1"],
+        ),
         ("init { printf(\"init %d\\n\", _pid) }\nactive proctype P() { printf(\"P %d\\n\", _pid) }", vec!["P 1", "init 0"]),
         // A process that has ended is counted until those after it have ended.
-        ("byte go;\nproctype Q() { go == 1 }\nproctype R() { skip }\ninit { byte p; p = run Q(); p = p + run R(); _nr_pr == 2; go = 1; \
-          _nr_pr == 1; printf(\"%d %d\\n\", p, _nr_pr) }", vec!["3 1"]),
+        (
+            "byte go;\nproctype Q() { go == 1 }\nproctype R() { skip }\ninit { byte p; p = run Q(); p = p + run R(); _nr_pr == 2; go = 1; \
+          _nr_pr == 1; printf(\"%d %d\\n\", p, _nr_pr) }",
+            vec!["3 1"],
+        ),
     ];
     for (number, (text, wanted)) in cases.iter().enumerate() {
         for (way, options) in main_ways() {

@@ -180,7 +180,7 @@ fn statements_keep_their_lines() {
 #[test]
 fn spin_accepts_the_model() {
     if !has("spin") {
-        println!("passed over, no SPIN");
+        testkit::passed_over("no SPIN");
         return;
     }
     let folder = Folder::new("spin");

@@ -82,7 +82,7 @@ fn jumps_loops_and_nested_choices() {
 #[test]
 fn a_missing_program_is_an_answer_and_no_crash() {
     if !has("cc") || !has("make") {
-        println!("passed over, no C compiler");
+        testkit::passed_over("no C compiler");
         return;
     }
     let made = generate("proctype A() { skip }\ninit { byte p; p = run A(); printf(\"%d\\n\", p) }").expect("right");
@@ -100,7 +100,7 @@ fn a_missing_program_is_an_answer_and_no_crash() {
 #[test]
 fn a_process_that_waits_uses_no_time() {
     if !has("cc") || !has("make") {
-        println!("passed over, no C compiler");
+        testkit::passed_over("no C compiler");
         return;
     }
     let text = "chan q = [1] of { byte };\nactive proctype P() { byte v; if :: q?v :: timeout fi }";

@@ -3,7 +3,9 @@
 //! A file may have millions of lines, so each is read once and by itself. No number in the file
 //! decides how much memory is allocated: there are as many edges as lines.
 
-use crate::graph::{Edge, Lts};
+use crate::graph::{Edge, Lts, StatedFault};
+use crate::text::{NONE, kind_names, kind_of};
+use contract::Fault;
 use source::{Diagnostic, FileId, SourceMap, Span};
 use std::collections::HashMap;
 
@@ -12,7 +14,16 @@ const DIAGNOSTICS_MAX: usize = 100;
 
 /// Makes a graph of a file. All mistakes are reported, up to a hundred.
 pub fn parse(map: &SourceMap, file: FileId) -> Result<Lts, Vec<Diagnostic>> {
-    let mut reader = Reader { file, head: None, names: HashMap::new(), atoms: HashMap::new(), graph: Lts::default(), wrong: Vec::new() };
+    let mut reader = Reader {
+        file,
+        head: None,
+        names: HashMap::new(),
+        atoms: HashMap::new(),
+        graph: Lts::default(),
+        faults: Vec::new(),
+        spans: Vec::new(),
+        wrong: Vec::new(),
+    };
     reader.graph.file = map.name(file).to_owned();
     let mut start = 0;
     for (index, line) in map.text(file).split_inclusive('\n').enumerate() {
@@ -44,7 +55,16 @@ struct Reader {
     names: HashMap<String, u32>,
     atoms: HashMap<String, u32>,
     graph: Lts,
+    faults: Vec<StatedFault>,
+    /// The positions of the faults.
+    spans: Vec<Span>,
     wrong: Vec<Diagnostic>,
+}
+
+/// A part of a line between commas.
+struct Field<'a> {
+    text: &'a str,
+    quoted: bool,
 }
 
 impl Reader {
@@ -59,12 +79,15 @@ impl Reader {
             let hint = "a graph begins with `des (initial state, edges, states)`";
             return Err(self.error(line, line.text, "the first line is not a header").with_hint(hint));
         }
-        match self.inside(line, "state")? {
-            Some(inside) => self.atoms(line, inside),
+        if let Some(inside) = self.inside(line, "state")? {
+            return self.atoms(line, inside);
+        }
+        match self.inside(line, "fault")? {
+            Some(inside) => self.fault(line, inside),
             None => match self.inside(line, "")? {
                 Some(inside) => self.edge(line, inside),
                 None => Err(self
-                    .error(line, line.text, "this is neither an edge nor a state")
+                    .error(line, line.text, "this is neither an edge nor a state nor a fault")
                     .with_hint("an edge is `(from, \"label\", to)`; atoms are given by `state (number, \"atom\")`")),
             },
         }
@@ -129,29 +152,84 @@ impl Reader {
         let Some((source, (label, target))) = parts else {
             return Err(self.error(line, inside, "an edge has a source, a label and a target"));
         };
-        let label = label.trim();
-        let label = label.strip_prefix('"').and_then(|label| label.strip_suffix('"')).unwrap_or(label);
+        let label = self.label(line, label.trim())?;
         let (source, target) = (self.state(line, source)?, self.state(line, target)?);
         let label = numbered(&mut self.names, &mut self.graph.labels, label);
         self.graph.edges.push(Edge { source, label, target, line: line.number });
         Ok(())
     }
 
+    /// A label, with or without quotes around it.
+    fn label<'a>(&self, line: &Line<'_>, text: &'a str) -> Result<&'a str, Diagnostic> {
+        match (text.strip_prefix('"'), text.strip_suffix('"')) {
+            (None, None) => Ok(text),
+            (None, Some(_)) => Err(self.error(line, &text[text.len() - 1..], "no quote is open here")),
+            (Some(rest), _) => rest.strip_suffix('"').ok_or_else(|| self.error(line, text, "this quote is not closed")),
+        }
+    }
+
+    /// The parts of a line between commas; a part in quotes may contain commas.
+    fn fields<'a>(&self, line: &Line<'_>, mut rest: &'a str) -> Result<Vec<Field<'a>>, Diagnostic> {
+        let mut fields = Vec::new();
+        loop {
+            let begin = rest.trim();
+            let behind = match begin.strip_prefix('"') {
+                Some(inner) => {
+                    let (text, behind) = inner.split_once('"').ok_or_else(|| self.error(line, begin, "this quote is not closed"))?;
+                    fields.push(Field { text, quoted: true });
+                    behind.trim_start()
+                }
+                None => {
+                    let end = begin.find(',').unwrap_or(begin.len());
+                    fields.push(Field { text: begin[..end].trim_end(), quoted: false });
+                    &begin[end..]
+                }
+            };
+            rest = match behind.strip_prefix(',') {
+                Some(next) => next,
+                None if behind.is_empty() => return Ok(fields),
+                None => return Err(self.error(line, behind, "expected `,` or `)`")),
+            };
+        }
+    }
+
+    fn fault(&mut self, line: &Line<'_>, inside: &str) -> Result<(), Diagnostic> {
+        let hint = "a fault is `fault (from, \"label\", to, \"kind\", \"message\")`; without a target `to` is `none`";
+        let fields = self.fields(line, inside)?;
+        let [source, label, target, kind, message] = &fields[..] else {
+            let message = "a fault has a source, a label, a target, a kind and a message";
+            return Err(self.error(line, inside, message).with_hint(hint));
+        };
+        if let Some(bare) = [label, kind, message].into_iter().find(|field| !field.quoted) {
+            return Err(self.error(line, bare.text, "expected a text in double quotes").with_hint(hint));
+        }
+        let known = kind_of(kind.text).ok_or_else(|| {
+            let hint = format!("the kinds are {}", kind_names());
+            self.error(line, kind.text, "there is no such kind of fault").with_hint(hint)
+        })?;
+        let number = |field: &Field<'_>| if field.text == NONE { Ok(None) } else { self.state(line, field.text).map(Some) };
+        let (from, to) = (number(source)?, number(target)?);
+        if from.is_none() && to != Some(self.graph.initial) {
+            let message = "a fault without a source is that of the initial state";
+            return Err(self.error(line, target.text, message).with_hint(format!("the initial state is {}", self.graph.initial)));
+        }
+        let label = numbered(&mut self.names, &mut self.graph.labels, label.text);
+        let fault = Fault::new(known, message.text);
+        self.faults.push(StatedFault { step: from.map(|from| (from, label)), target: to, fault, line: line.number });
+        self.spans.push(Span::new(self.file, line.start, line.start + line.text.len()));
+        Ok(())
+    }
+
     fn atoms(&mut self, line: &Line<'_>, inside: &str) -> Result<(), Diagnostic> {
-        let (state, mut rest) = inside.split_once(',').unwrap_or((inside, ""));
-        let state = self.state(line, state)?;
+        let fields = self.fields(line, inside)?;
+        let Some((state, atoms)) = fields.split_first() else { return Ok(()) };
+        let state = self.state(line, state.text)?;
         let mut found = Vec::new();
-        while !rest.trim().is_empty() {
-            let quoted = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split_once('"'));
-            let Some((atom, behind)) = quoted.filter(|(atom, _)| !atom.is_empty()) else {
-                return Err(self.error(line, rest.trim(), "expected an atom in double quotes"));
-            };
-            found.push(numbered(&mut self.atoms, &mut self.graph.atoms, atom));
-            rest = match (behind.trim_start().strip_prefix(','), behind.trim().is_empty()) {
-                (Some(next), _) => next,
-                (None, true) => "",
-                (None, false) => return Err(self.error(line, behind.trim(), "expected `,` or `)`")),
-            };
+        for atom in atoms {
+            if !atom.quoted || atom.text.is_empty() {
+                return Err(self.error(line, atom.text, "expected an atom in double quotes"));
+            }
+            found.push(numbered(&mut self.atoms, &mut self.graph.atoms, atom.text));
         }
         let marked = self.graph.marked.entry(state).or_default();
         marked.extend(found);
@@ -175,8 +253,10 @@ impl Reader {
         if !self.wrong.is_empty() {
             return Err(self.wrong);
         }
-        // The sort is stable: the edges of a state stay in the order of the file.
-        self.graph.edges.sort_by_key(|edge| edge.source);
+        if let Err(position) = self.graph.complete(self.faults) {
+            let message = "the graph has no edge with this source, label and target";
+            return Err(vec![Diagnostic::error(self.spans[position], message)]);
+        }
         self.graph.marked.retain(|_, atoms| !atoms.is_empty());
         Ok(self.graph)
     }

@@ -1,7 +1,7 @@
 //! Reading graphs: what is accepted, what is reported about errors, and that no input causes a
 //! panic.
 
-use contract::{Successors, System};
+use contract::{Proposition, Successor, Successors, System};
 use lts::{Lts, Walker, parse, state_bytes, state_number};
 use proptest::prelude::*;
 use source::SourceMap;
@@ -52,10 +52,47 @@ fn mistakes_have_a_place() {
     assert_eq!(wrong("des (0, 1, 2)\n(0, 1)\n"), ["0, 1: an edge has a source, a label and a target"]);
     assert_eq!(wrong("des (0, 1, 2)\n(0, \"a\", 1\n"), [": expected `)`"]);
     assert_eq!(wrong("des (0, 2, 2)\n(0, \"a\", 1)\n"), ["des (0, 2, 2): the header promises 2 edges, and there are 1"]);
-    assert_eq!(wrong("des (0, 0, 2)\nhello\n"), ["hello: this is neither an edge nor a state"]);
+    assert_eq!(wrong("des (0, 0, 2)\nhello\n"), ["hello: this is neither an edge nor a state nor a fault"]);
     assert_eq!(wrong("des (0, 0, 2)\nstate (1, p)\n"), ["p: expected an atom in double quotes"]);
     assert_eq!(wrong("des (0, 0, 2)\nstate (1, \"p\" \"q\")\n"), ["\"q\": expected `,` or `)`"]);
+    assert_eq!(wrong("des (0, 0, 2)\nstate (1, \"p)\n"), ["\"p: this quote is not closed"]);
+    assert_eq!(wrong("des (0, 1, 2)\n(0,\"unterminated,1)\n"), ["\"unterminated: this quote is not closed"]);
+    assert_eq!(wrong("des (0, 1, 2)\n(0,\",1)\n"), ["\": this quote is not closed"]);
+    assert_eq!(wrong("des (0, 1, 2)\n(0, a\", 1)\n"), ["\": no quote is open here"]);
+    let fault = |line: &str| wrong(&format!("des (0, 1, 2)\n(0, \"a\", 1)\n{line}\n"));
+    let all = "fault (0, \"a\", 0, \"division by zero\", \"m\")";
+    assert_eq!(fault(all), [format!("{all}: the graph has no edge with this source, label and target")]);
+    assert_eq!(fault("fault (0, \"a\", 1, \"odd\", \"m\")"), ["odd: there is no such kind of fault"]);
+    assert_eq!(fault("fault (0, a, 1, \"fault\", \"m\")"), ["a: expected a text in double quotes"]);
+    assert_eq!(fault("fault (0, \"a\", 7, \"fault\", \"m\")"), ["7: there are only 2 states, numbered from 0"]);
+    assert_eq!(fault("fault (none, \"\", 1, \"fault\", \"m\")"), ["1: a fault without a source is that of the initial state"]);
+    assert_eq!(fault("fault (0)"), ["0: a fault has a source, a label, a target, a kind and a message"]);
     assert_eq!(wrong(&format!("des (0, 0, 2)\n{}", "x\n".repeat(100_000))).len(), 100);
+}
+
+/// The atoms `accept` and `progress` have the meaning of such labels, and faults are those of steps.
+#[test]
+fn labels_and_faults_are_those_of_a_system() {
+    let text = "des (0, 2, 3)\n(0, \"a\", 1)\n(0, \"a\", 2)\nstate (1, \"accept\")\nstate (2, \"progress\")\n\
+                fault (0, \"a\", 2, \"assertion violated\", \"m\")\nfault (0, \"b\", none, \"division by zero\", \"n\")\n\
+                fault (none, \"\", 0, \"fault\", \"begun badly\")\n";
+    let graph = Arc::new(read(text).expect("a graph"));
+    let propositions: Arc<[Proposition]> = Arc::new([Proposition::Accepting, Proposition::NonProgress]);
+    let mut walker = Walker::new(Arc::clone(&graph), propositions);
+    let atoms: Vec<_> = (0..3).map(|state| walker.atoms(&state_bytes(state))).collect();
+    assert_eq!(atoms, [Ok(0b10), Ok(0b11), Ok(0)]);
+    let mut out = Successors::new();
+    walker.initial(&mut out);
+    walker.successors(&state_bytes(0), &mut out);
+    let told = |(entry, state): (&Successor, Option<&[u8]>)| {
+        (state.and_then(|state| state_number(&graph, state)), entry.fault().map(|code| walker.describe_fault(code).message))
+    };
+    let message = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        out.iter().map(told).collect::<Vec<_>>(),
+        [(Some(0), message("begun badly")), (Some(1), None), (Some(2), message("m")), (None, message("n"))]
+    );
+    assert_eq!(read(&graph.to_text()).expect("a graph").to_text(), graph.to_text());
 }
 
 /// The numbers in a file do not decide how much memory is allocated.

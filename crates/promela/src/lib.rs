@@ -38,8 +38,8 @@ mod unmatched;
 
 pub use hybrid::{Hybrid, Pair, hybrid};
 pub use lint::{NAMES as LINTS, Warning};
-pub use resolve::c::outline::{Meaning, NameInC, NotC, Outline, PieceKind, Variables, outline};
 pub use preprocess::{Included, Loader, NoFiles};
+pub use resolve::c::outline::{Meaning, NameInC, NotC, Outline, PieceKind, Variables, outline};
 pub use token::Text;
 
 use bytecode::{Addr, AtomId, Program};

@@ -11,7 +11,7 @@ use stepgraph::{Expr, ExprId, Pool, Var};
 
 /// A process of a state.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Standing {
+pub(crate) struct ProcessNode {
     /// Its node.
     pub node: u32,
     /// Where its component begins in the state.
@@ -29,7 +29,7 @@ pub(crate) struct View<'a> {
     pub layout: &'a Layout,
     pub pool: &'a Pool,
     pub places: &'a Places,
-    pub processes: &'a [Standing],
+    pub processes: &'a [ProcessNode],
 }
 
 /// Where the processes of states are. Most states have the same components at the same places as
@@ -40,7 +40,7 @@ pub(crate) struct Roster {
     length: usize,
     shapes: Vec<(u32, u8)>,
     seats: Vec<Seat>,
-    pub standing: Vec<Standing>,
+    pub standing: Vec<ProcessNode>,
     /// A number for the types of its processes, if it has one, and all numbers that were given.
     formation: Option<u32>,
     known: HashMap<Vec<u8>, u32>,
@@ -122,7 +122,7 @@ impl Roster {
             }
             let first = first_node(number, usize::from(shape));
             self.seats.push(Seat { location: (at + inside.location) as u32, wide: inside.wide, first });
-            self.standing.push(Standing { node: 0, offset: at as u32, ty: shape });
+            self.standing.push(ProcessNode { node: 0, offset: at as u32, ty: shape });
             at += inside.size;
         }
         let types: Vec<u8> = self.standing.iter().map(|standing| standing.ty).collect();

@@ -1,31 +1,31 @@
-//! Choices that were made before.
+//! A cache of the choices that a reduction has made.
 //!
 //! A choice depends on the locations of the processes, on the steps they can take, and on the
 //! answers to some questions: whether a condition of a blocked step holds. Many states agree in all
-//! of this and differ only in values that are not asked for. So a choice is kept with the questions
-//! that it took and the answers they had. It is made again in another state if the same questions
-//! have the same answers there. This is right because the choice asks its questions one after the
-//! other, and each depends only on the answers before.
+//! of this and differ only in values that no question depends on. So the cache keeps a choice with
+//! its questions and their answers, and reuses it in another state if the same questions have the
+//! same answers there. This is correct because a choice asks its questions one after the other, and
+//! each question depends only on the answers before it.
 
 use crate::evaluate::Roster;
 use contract::{LeftOut, Successor};
 
-/// Most steps and processes of a key that is kept.
+/// A key with more steps or more processes than this is not kept.
 const STEPS: usize = 24;
 const PROCESSES: usize = 16;
-/// Most questions of a choice that is kept.
+/// A choice with more questions than this is not kept.
 const QUESTIONS: usize = 16;
-/// Most places where a choice is looked for.
+/// A lookup examines this many slots of the table at most.
 const PROBES: usize = 16;
-/// Words of choices that are kept at once: they stay in the cache of a core.
+/// The choices together have at most this many words, so that they fit into the cache of a core.
 const WORDS: usize = 1 << 18;
-/// After so many searches the share of those that found nothing is looked at; if it is too large,
-/// the next ones are not made.
+/// The share of misses is computed after this many lookups.
 const SAMPLE: u32 = 1 << 13;
+/// If that share is too large, this many lookups are not made.
 const PAUSE: u32 = 1 << 14;
 
-/// The steps that processes can take, their types and their locations: a word for each step and
-/// each process, and one for the types.
+/// The key of a choice: the steps that processes can take, their types and their locations. It has
+/// a word for each step and each process, and one word for the types.
 pub(crate) struct Key {
     words: [u32; STEPS + PROCESSES + 1],
     len: usize,
@@ -56,20 +56,21 @@ impl Key {
             }
             count += 1;
         }
-        // A key that is too long has no end.
+        // `end` refuses a key of this length.
         self.len = if large == 0 && count <= STEPS { count } else { usize::MAX };
         self.hash = hash;
         count
     }
 
-    /// Adds what processes there are and where they are; `false` if the key is too long to be kept.
+    /// Adds the types and locations of the processes. Returns whether the key is short enough to be
+    /// kept.
     #[inline(always)]
     pub fn end(&mut self, roster: &Roster, state: &[u8]) -> bool {
         if self.len > STEPS || roster.len() > PROCESSES {
             return false;
         }
         let mut at = self.len;
-        // Of the words after it none has the highest bit, so it is known where the steps end.
+        // This word alone has the highest bit, so it marks where the steps end.
         let Some(formation) = roster.formation() else { return false };
         let types = formation | 1 << 31;
         self.words[at] = types;
@@ -93,18 +94,19 @@ fn mix(hash: u64, word: u64) -> u64 {
 /// The questions of a choice, with their answers.
 #[derive(Default)]
 pub(crate) struct Questions {
-    /// The test; the process, and in the lowest byte the answer.
+    /// The first word is the test. The second has the answer in its lowest byte and the process
+    /// above it.
     list: [[u32; 2]; QUESTIONS],
     count: usize,
 }
 
 impl Questions {
-    /// Notes that there is a question that cannot be noted.
+    /// Records that there is a question that cannot be recorded, so the choice is not kept.
     pub fn give_up(&mut self) {
         self.count = QUESTIONS + 1;
     }
 
-    /// Notes what a test gave that a process was asked.
+    /// Records the answer of a test for a process.
     #[inline]
     pub fn ask(&mut self, test: u32, process: usize, answer: Option<bool>) {
         if let Some(place) = self.list.get_mut(self.count) {
@@ -119,18 +121,20 @@ fn code(answer: Option<bool>) -> u32 {
     answer.map_or(2, u32::from)
 }
 
-/// The choices that a worker has made: a table of places in a list of words. A choice takes a word
-/// with the lengths, four words for what is left out, then its key, and two words for each of its
+/// The choices that a worker has made: a hash table of positions in a list of words. A choice has a
+/// word with the lengths, four words for what is left out, its key, and two words for each of its
 /// questions.
 #[derive(Default)]
 pub(crate) struct Memo {
-    /// The upper half of a hash, and where the choice begins; 0 if there is none.
+    /// A slot has the upper half of a hash and the position of the choice. It is 0 if it is empty.
     table: Vec<u64>,
     words: Vec<u32>,
     count: usize,
-    /// Searches since the last look, those that found nothing, and how many are not made.
+    /// The number of lookups since the share of misses was computed.
     asked: u32,
+    /// The number of these lookups that found nothing.
     missed: u32,
+    /// The number of lookups that are not made from now on.
     pause: u32,
 }
 
@@ -138,13 +142,13 @@ pub(crate) struct Memo {
 const HEAD: usize = 5;
 
 impl Memo {
-    /// Whether no choice is looked for at present.
+    /// Whether lookups are not made at present.
     #[inline]
     pub fn is_paused(&self) -> bool {
         self.pause > 0
     }
 
-    /// Whether it is worth looking for a choice.
+    /// Whether a lookup should be made. This counts the lookup.
     #[inline]
     pub fn is_useful(&mut self) -> bool {
         if self.pause > 0 {
@@ -153,7 +157,7 @@ impl Memo {
         }
         self.asked += 1;
         if self.asked == SAMPLE {
-            // A choice that is found takes a sixth of the time of one that is made.
+            // A hit takes a sixth of the time of making the choice.
             if self.missed > SAMPLE / 8 * 5 {
                 self.pause = PAUSE;
             }
@@ -162,7 +166,7 @@ impl Memo {
         true
     }
 
-    /// What was chosen before under these circumstances. `holds` answers questions.
+    /// The choice that was made before for this key and these answers. `holds` answers questions.
     #[inline]
     pub fn find(&self, key: &Key, holds: impl Fn(u32, usize) -> Option<bool>) -> Option<LeftOut> {
         let mask = self.table.len().wrapping_sub(1);
@@ -188,13 +192,14 @@ impl Memo {
         None
     }
 
-    /// Keeps a choice, if it did not take too many questions.
+    /// Keeps a choice, unless it has too many questions.
     #[inline(never)]
     pub fn keep(&mut self, key: &Key, questions: &Questions, left: LeftOut) {
         self.missed += 1;
         let Some(asked) = questions.list.get(..questions.count) else { return };
         if self.words.len() + HEAD + key.len + 2 * asked.len() > WORDS {
-            // What is needed again comes again.
+            // The cache is full, so all choices are dropped. Those that are still needed are made
+            // and kept again.
             self.table.fill(0);
             self.words.clear();
             self.words.push(0);
@@ -214,7 +219,8 @@ impl Memo {
         }
     }
 
-    /// Puts a slot into the table, if there is a free place near where it belongs.
+    /// Inserts a slot into the table. Returns whether one of the slots that a lookup examines was
+    /// empty.
     fn put(&mut self, slot: u64) -> bool {
         let mask = self.table.len() - 1;
         for probe in 0..PROBES {
@@ -229,12 +235,12 @@ impl Memo {
 
     fn grow(&mut self) {
         if self.words.is_empty() {
-            // No choice begins at 0.
+            // Position 0 means an empty slot, so no choice begins there.
             self.words.push(0);
         }
         let more = (self.table.len() * 4).max(256);
         for slot in std::mem::replace(&mut self.table, vec![0; more]) {
-            // One that finds no place is forgotten.
+            // A choice for which no slot is empty is dropped.
             let _ = slot != 0 && self.put(slot);
         }
     }

@@ -27,6 +27,7 @@ impl GraphWords {
 
 struct GraphMoves<'w> {
     graph: &'w Lts,
+    state: u32,
     edges: &'w [Edge],
 }
 
@@ -45,20 +46,24 @@ impl Tell for GraphMoves<'_> {
             left_out: None,
             printed: String::new(),
             warnings: Vec::new(),
-            state: Some(state_bytes(edge.target).to_vec()),
-            fault: None,
+            state: edge.reaches().map(|target| state_bytes(target).to_vec()),
+            fault: self.graph.fault_of(self.state, index).cloned(),
         })
     }
 }
 
 impl Words for GraphWords {
     fn initial(&self) -> (Option<Vec<u8>>, Option<Fault>) {
-        (Some(state_bytes(self.graph.initial()).to_vec()), None)
+        (Some(state_bytes(self.graph.initial()).to_vec()), self.graph.initial_fault().cloned())
     }
 
     fn moves<'w>(&'w self, state: &[u8]) -> Result<Box<dyn Tell + 'w>, ReplayError> {
-        let edges = self.graph.leaving(self.number(state)?);
-        Ok(Box::new(GraphMoves { graph: &self.graph, edges }))
+        let state = self.number(state)?;
+        Ok(Box::new(GraphMoves { graph: &self.graph, state, edges: self.graph.leaving(state) }))
+    }
+
+    fn label(&self, step: &Step) -> String {
+        step.first().text.clone()
     }
 
     fn is_valid_end(&self, state: &[u8]) -> bool {

@@ -110,6 +110,11 @@ impl Narrator {
         Ok(Moves(self.words.moves(state)?))
     }
 
+    /// The label of a step in a graph.
+    pub fn label(&self, step: &Step) -> String {
+        self.words.label(step)
+    }
+
     /// The values in a state.
     pub fn view(&self, state: &[u8]) -> Result<View, ReplayError> {
         Ok(self.words.view(state)?)

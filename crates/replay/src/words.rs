@@ -34,6 +34,11 @@ pub trait Words: Send + Sync {
     /// The steps that leave a state, in the order in which a search sees them, described on demand.
     fn moves<'w>(&'w self, state: &[u8]) -> Result<Box<dyn Tell + 'w>, ReplayError>;
 
+    /// The label of a step in a graph. A system that has labels of its own returns them unchanged.
+    fn label(&self, step: &Step) -> String {
+        step.label()
+    }
+
     /// The same words, with a condition for abandoning long steps. `None` if no step takes long.
     fn giving_up_when(&self, enough: Enough) -> Option<Arc<dyn Words>> {
         let _ = enough;

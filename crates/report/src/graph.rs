@@ -7,6 +7,7 @@
 
 use crate::components::Components;
 use crate::diagram::{BoxKind, Diagram, DiagramBox, TooLarge, diagrams_svg};
+use contract::Fault;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -38,6 +39,19 @@ pub struct Graph {
     /// The values of each state, one line each; empty if they are not wanted.
     values: Vec<String>,
     value_bytes: u64,
+    /// States and their atoms, which are positions in `labels`, in the order of the states.
+    marks: Vec<(u32, u32)>,
+    faults: Vec<StepFault>,
+    fault_bytes: u64,
+}
+
+/// A fault of a step, or of the initial state if there is no step.
+#[derive(Clone, Debug)]
+struct StepFault {
+    /// The source and the label, a position in `labels`.
+    step: Option<(u32, u32)>,
+    target: Option<u32>,
+    fault: Fault,
 }
 
 impl Graph {
@@ -53,15 +67,7 @@ impl Graph {
 
     /// Adds an edge between two states, which are added if necessary. Equal labels are stored once.
     pub fn add_edge(&mut self, source: u32, label: &str, target: u32) {
-        let label = match self.numbers.get(label) {
-            Some(&number) => number,
-            None => {
-                let number = self.labels.len() as u32;
-                self.labels.push(label.to_owned());
-                self.numbers.insert(label.to_owned(), number);
-                number
-            }
-        };
+        let label = self.text(label);
         self.add_state(source.max(target));
         match self.edges.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => chunk.push(Edge { source, label, target }),
@@ -71,6 +77,45 @@ impl Graph {
                 self.edges.push(chunk);
             }
         }
+    }
+
+    fn text(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let number = self.labels.len() as u32;
+        self.labels.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+
+    /// Adds an atom of a state, which is added if necessary. States come in the order of their
+    /// numbers.
+    pub fn add_mark(&mut self, state: u32, atom: &str) {
+        self.add_state(state);
+        let atom = self.text(atom);
+        self.marks.push((state, atom));
+    }
+
+    /// Adds the fault of a step, or of the initial state if there is no step. A fatal fault has no
+    /// target; another one is that of an edge of the graph.
+    pub fn add_fault(&mut self, step: Option<(u32, &str)>, target: Option<u32>, fault: &Fault) {
+        step.iter().for_each(|(source, _)| self.add_state(*source));
+        let step = step.map(|(source, label)| (source, self.text(label)));
+        self.fault_bytes += (size_of::<StepFault>() + fault.message.len()) as u64;
+        self.faults.push(StepFault { step, target, fault: fault.clone() });
+    }
+
+    /// The states that have atoms, and the names of these.
+    fn marked(&self) -> impl Iterator<Item = (u32, Vec<&str>)> {
+        let name = |(_, atom): &(u32, u32)| self.labels[*atom as usize].as_str();
+        self.marks.chunk_by(|a, b| a.0 == b.0).map(move |marks| (marks[0].0, marks.iter().map(name).collect()))
+    }
+
+    /// The faults: the source and the label of the step, the target, and the fault.
+    fn faults(&self) -> impl Iterator<Item = (Option<(u32, &str)>, Option<u32>, &Fault)> {
+        let step = |step: (u32, u32)| (step.0, self.labels[step.1 as usize].as_str());
+        self.faults.iter().map(move |fault| (fault.step.map(step), fault.target, &fault.fault))
     }
 
     /// Sets the values of a state, which is added if necessary, one line each. A picture shows
@@ -99,9 +144,11 @@ impl Graph {
         &self.labels[edge.label as usize]
     }
 
-    /// The approximate memory of the edges and the values, which grows with the state space.
+    /// The approximate memory of the edges, the values, the atoms and the faults, which grows with
+    /// the state space.
     pub fn bytes(&self) -> u64 {
-        (self.edges.len() * CHUNK * size_of::<Edge>()) as u64 + self.value_bytes
+        let marks = self.marks.capacity() * size_of::<(u32, u32)>();
+        (self.edges.len() * CHUNK * size_of::<Edge>() + marks) as u64 + self.value_bytes + self.fault_bytes
     }
 
     /// The strongly connected components.
@@ -136,9 +183,16 @@ impl Graph {
     }
 
     fn write_aut(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "des (0, {}, {})", self.edges().count(), self.states)?;
+        lts::header_line(out, 0, self.edges().count() as u64, self.states.into())?;
         for edge in self.edges() {
-            aut_edge(out, edge.source.into(), self.label(edge), edge.target.into())?;
+            lts::edge_line(out, edge.source.into(), self.label(edge), edge.target.into())?;
+        }
+        for (state, atoms) in self.marked() {
+            lts::state_line(out, state.into(), &atoms)?;
+        }
+        for (step, target, fault) in self.faults() {
+            let step = step.map(|(source, label)| (source.into(), label));
+            lts::fault_line(out, step, target.map(u64::from), lts::fault_words(fault))?;
         }
         Ok(())
     }
@@ -147,6 +201,13 @@ impl Graph {
         let mut writer = lts::GraphWriter::new(out, &lts::GRAPH_MAGIC)?;
         for edge in self.edges() {
             writer.edge(edge.source.into(), self.label(edge), edge.target.into())?;
+        }
+        for (state, atoms) in self.marked() {
+            atoms.iter().try_for_each(|atom| writer.mark(state.into(), atom))?;
+        }
+        for (step, target, fault) in self.faults() {
+            let step = step.map(|(source, label)| (source.into(), label));
+            writer.fault(step, target.map(u64::from), lts::fault_words(fault))?;
         }
         writer.finish(lts::GraphEnd { states: self.states.into(), workers: 1, ..lts::GraphEnd::default() }).map(drop)
     }
@@ -189,15 +250,20 @@ impl Graph {
             let label = serde_json::to_string(self.label(edge)).map_err(io::Error::other)?;
             write!(out, "{comma}\n{{\"source\":{},\"label\":{label},\"target\":{}}}", edge.source, edge.target)?;
         }
+        write!(out, "],\"atoms\":[")?;
+        for (index, (state, atoms)) in self.marked().enumerate() {
+            let atoms = serde_json::json!({ "state": state, "atoms": atoms });
+            write!(out, "{}\n{atoms}", if index == 0 { "" } else { "," })?;
+        }
+        write!(out, "],\"faults\":[")?;
+        for (index, (step, target, fault)) in self.faults().enumerate() {
+            let (kind, message) = lts::fault_words(fault);
+            let (source, label) = (step.map(|(source, _)| source), step.map(|(_, label)| label));
+            let fault = serde_json::json!({ "source": source, "label": label, "target": target, "kind": kind, "message": message });
+            write!(out, "{}\n{fault}", if index == 0 { "" } else { "," })?;
+        }
         writeln!(out, "]}}")
     }
-}
-
-/// Writes an edge in the Aldebaran format.
-pub fn aut_edge(out: &mut dyn Write, source: u64, label: &str, target: u64) -> io::Result<()> {
-    // Readers disagree on how a quote inside a label is escaped, so labels contain none.
-    let label = label.replace('"', "'").replace(['\n', '\r'], " ");
-    writeln!(out, "({source}, \"{label}\", {target})")
 }
 
 /// Text between the quotes of Graphviz.
@@ -212,8 +278,9 @@ pub enum GraphFormat {
     Aut,
     /// Graphviz, `.dot`.
     Dot,
-    /// `.json`: `states`, `initial`, `components`, for each state its `component`, and
-    /// `transitions` with `source`, `label`, `target`.
+    /// `.json`: `states`, `initial`, `components`, for each state its `component`,
+    /// `transitions` with `source`, `label`, `target`, `atoms` with `state` and `atoms`, and
+    /// `faults` with `source`, `label`, `target`, `kind` and `message`.
     Json,
     /// A picture, `.svg`.
     Svg,
@@ -251,13 +318,18 @@ impl FromStr for GraphFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use contract::ViolationKind;
 
     fn written(format: GraphFormat) -> String {
         let mut graph = Graph::new();
         graph.add_edge(0, "a \"b\" \\", 1);
         graph.add_edge(1, "c", 0);
         graph.add_edge(0, "c", 0);
-        graph.add_state(2);
+        graph.add_mark(1, "p");
+        graph.add_mark(1, "q");
+        graph.add_mark(2, "end");
+        graph.add_fault(Some((1, "c")), Some(0), &Fault::new(ViolationKind::Assertion, "x \"y\""));
+        graph.add_fault(Some((1, "d")), None, &Fault::new(ViolationKind::Other("odd"), "z"));
         let mut out = Vec::new();
         graph.write(format, &mut out).expect("memory takes everything");
         String::from_utf8(out).expect("text")
@@ -265,8 +337,17 @@ mod tests {
 
     #[test]
     fn aldebaran() {
-        let expected = "des (0, 3, 3)\n(0, \"a 'b' \\\", 1)\n(1, \"c\", 0)\n(0, \"c\", 0)\n";
-        assert_eq!(written(GraphFormat::Aut), expected);
+        let expected = [
+            "des (0, 3, 3)",
+            "(0, \"a 'b' \\\", 1)",
+            "(1, \"c\", 0)",
+            "(0, \"c\", 0)",
+            "state (1, \"p\", \"q\")",
+            "state (2, \"end\")",
+            "fault (1, \"c\", 0, \"assertion violated\", \"x 'y'\")",
+            "fault (1, \"d\", none, \"fault\", \"z\")",
+        ];
+        assert_eq!(written(GraphFormat::Aut).lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -289,6 +370,8 @@ mod tests {
         assert_eq!(value["states"], 3);
         assert_eq!(value["transitions"][0]["label"], "a \"b\" \\");
         assert_eq!(value["transitions"].as_array().map(Vec::len), Some(3));
+        assert_eq!(value["atoms"][0], serde_json::json!({ "state": 1, "atoms": ["p", "q"] }));
+        assert_eq!((&value["faults"][0]["target"], &value["faults"][1]["target"]), (&0.into(), &serde_json::Value::Null));
         // States 0 and 1 reach each other; 2 is a component of its own.
         assert_eq!(value["components"], 2);
         assert_eq!(value["component"][0], value["component"][1]);

@@ -439,6 +439,21 @@ pub struct PropertyJson {
     pub seconds: Option<f64>,
 }
 
+/// A property that the model states.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct StatedJson {
+    /// Its name.
+    pub name: String,
+    /// Its kind: a short, stable name.
+    pub kind: &'static str,
+}
+
+impl From<&Stated> for StatedJson {
+    fn from(stated: &Stated) -> StatedJson {
+        StatedJson { name: stated.name.clone(), kind: stated.kind.name() }
+    }
+}
+
 /// The properties of a run. `narrator` describes their traces; without it they are left out.
 pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<PropertyJson> {
     let json = |judged: &Judged| {
@@ -624,6 +639,9 @@ pub struct CheckJson {
     pub numbers: NumbersJson,
     /// The properties, with the answer for each.
     pub properties: Vec<PropertyJson>,
+    /// The properties that the model states and that were not asked for, so they were not checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_asked: Vec<StatedJson>,
     /// The violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub violation: Option<ViolationJson>,
@@ -772,6 +790,7 @@ impl CheckJson {
             heuristic: None,
             numbers: NumbersJson::new(&outcome.statistics, measured),
             properties: Vec::new(),
+            not_asked: Vec::new(),
             violation: None,
             trace: None,
             loop_start: None,

@@ -29,7 +29,7 @@ pub use chart::Chart;
 pub use coverage::{CoverageJson, coverage_text};
 pub use diagram::{BoxKind, Diagram, DiagramBox, diagrams_svg};
 pub use exchange::{itf, junit, sarif};
-pub use graph::{Graph, GraphFormat, aut_edge};
+pub use graph::{Graph, GraphFormat};
 pub use html::Page;
 pub use look::{Detail, Look};
 pub use outcome::{Measured, Told, check_text, fault_text, length_text, shown_text, space_text, witness_text};

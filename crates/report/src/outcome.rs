@@ -5,7 +5,8 @@ use crate::steps::{Printer, processes_text};
 use crate::text;
 use crate::waiting::waiting_text;
 use contract::{
-    Disk, Fault, Judged, Omission, Outcome, Profile, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation, ViolationKind,
+    Disk, Fault, Judged, Omission, Outcome, Profile, Stated, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation,
+    ViolationKind,
 };
 use replay::{Essential, Narrator, Step, context_switches};
 use std::fmt::Write as _;
@@ -30,6 +31,8 @@ pub struct Told<'a> {
     pub reduction: &'a str,
     /// The properties, with the answer for each.
     pub properties: &'a [Judged],
+    /// What the model states and nobody asked for.
+    pub not_asked: &'a [Stated],
     /// A sentence on how the violation was found.
     pub remark: Option<&'a str>,
     /// Advice if the answer is unknown.
@@ -51,6 +54,10 @@ pub fn check_text(narrator: Option<&Narrator>, outcome: &Outcome, told: &Told<'_
         Verdict::Unknown(reason) => format!("{}: {reason}\n", look.doubtful("unknown")),
         Verdict::Violated(violation) => format!("{}: {}\n", look.bad("violated"), fault_text(&violation.fault)),
     };
+    if !told.not_asked.is_empty() {
+        let names: Vec<String> = told.not_asked.iter().map(|property| format!("`{}`", property.name)).collect();
+        let _ = writeln!(out, "not asked for and not checked: {}", names.join(", "));
+    }
     if look.detail == Detail::Quiet {
         return out;
     }

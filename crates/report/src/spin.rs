@@ -28,7 +28,7 @@ pub fn spin(answer: &CheckJson, verifier: Verifier<'_>) -> String {
         let _ = writeln!(out, "pan: wrote {trail}");
     }
     let _ = writeln!(out, "\n(Everypath Version {})", verifier.version);
-    // As SPIN, which stops at the first error, too.
+    // SPIN prints this, too: it stops at the first error.
     if answer.verdict != "holds" {
         out.push_str("Warning: Search not completed\n");
     }

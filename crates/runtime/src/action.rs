@@ -8,7 +8,7 @@
 use crate::execute::{Choose, Path, PathEnd, Untried};
 use crate::insn::{Code, Insn};
 use crate::machine::{Machine, Pending};
-use crate::pairs::{self, Source, Store, Target, Transfer};
+use crate::pairs::{self, ReadFrom, Store, Target, Transfer};
 use crate::quick::Quick;
 use crate::rests::{Half, Rest};
 use bytecode::{Fault, FaultKind, Mode, Type};
@@ -306,8 +306,8 @@ impl Machine {
     #[inline]
     fn store(&mut self, process: usize, store: &Store, fields: &[i32; pairs::MOST]) {
         let value = match store.from {
-            Source::Field(field) => fields[field as usize % pairs::MOST],
-            Source::Own(key) => self.key(process, key),
+            ReadFrom::Field(field) => fields[field as usize % pairs::MOST],
+            ReadFrom::Own(key) => self.key(process, key),
         };
         let value = if store.ty == Type::Int { value } else { store.ty.truncate(value) };
         match store.to {

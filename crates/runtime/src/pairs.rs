@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum ReadFrom {
     /// A field of the message.
     Field(u32),
     /// A value of the process itself.
@@ -35,7 +35,7 @@ pub(crate) enum Target {
 pub(crate) struct Store {
     pub to: Target,
     pub ty: Type,
-    pub from: Source,
+    pub from: ReadFrom,
 }
 
 /// A half that only moves values.
@@ -63,21 +63,22 @@ pub(crate) const MOST: usize = 8;
 /// Derives the moves of a half from the code, if it only moves values.
 pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) -> Option<Moves> {
     let shape = &code.frames[ty];
-    let mut sources: HashMap<Slot, Source> = HashMap::new();
+    let mut sources: HashMap<Slot, ReadFrom> = HashMap::new();
     let (mut fields, mut stores) = (Vec::new(), Vec::new());
     let mut met = false;
     let mut pc = half.pc as usize;
     for _ in 0..200 {
-        let source = |slot: Slot, sources: &HashMap<Slot, Source>| sources.get(&slot).copied().unwrap_or(Source::Own(Key::Slot(slot)));
-        let readable = |from: &Source| match from {
-            Source::Own(Key::Slot(slot)) => shape.is_variable(*slot) || shape.is_constant(*slot),
+        let source = |slot: Slot, sources: &HashMap<Slot, ReadFrom>| sources.get(&slot).copied().unwrap_or(ReadFrom::Own(Key::Slot(slot)));
+        let readable = |from: &ReadFrom| match from {
+            ReadFrom::Own(Key::Slot(slot)) => shape.is_variable(*slot) || shape.is_constant(*slot),
             _ => true,
         };
-        let mut store = |to: Target, ty: Type, from: Source| {
+        let mut store = |to: Target, ty: Type, from: ReadFrom| {
             // A value that was moved before is a variable now; its source may have changed.
-            let fresh = !matches!(from, Source::Own(Key::Slot(slot)) if stores.iter().any(|store: &Store| store.to == Target::Slot(slot)));
+            let fresh =
+                !matches!(from, ReadFrom::Own(Key::Slot(slot)) if stores.iter().any(|store: &Store| store.to == Target::Slot(slot)));
             let known =
-                !matches!(from, Source::Own(Key::Global(var)) if stores.iter().any(|store: &Store| store.to == Target::Global(var)));
+                !matches!(from, ReadFrom::Own(Key::Global(var)) if stores.iter().any(|store: &Store| store.to == Target::Global(var)));
             stores.push(Store { to, ty, from });
             fresh && known && readable(&from)
         };
@@ -108,10 +109,10 @@ pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) ->
             }
             // After stores, a variable may have another value.
             Insn::LoadGlobal { d, var } if stores.is_empty() => {
-                sources.insert(d, Source::Own(Key::Global(var)));
+                sources.insert(d, ReadFrom::Own(Key::Global(var)));
             }
             Insn::Pid { d } => {
-                sources.insert(d, Source::Own(Key::Own));
+                sources.insert(d, ReadFrom::Own(Key::Own));
             }
             Insn::Send { first, fields: count } if !met => {
                 met = true;
@@ -122,7 +123,7 @@ pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) ->
                 }
                 for (number, field) in types.iter().enumerate() {
                     match source(first + 1 + number as Slot, &sources) {
-                        from @ Source::Own(key) if readable(&from) => fields.push((key, field.ty)),
+                        from @ ReadFrom::Own(key) if readable(&from) => fields.push((key, field.ty)),
                         _ => return None,
                     }
                 }
@@ -132,7 +133,7 @@ pub(crate) fn moves(code: &Code, verified: &Verified, ty: usize, half: &Half) ->
                 if count as usize > MOST {
                     return None;
                 }
-                sources.extend((0..count).map(|field| (shape.registers + field, Source::Field(field))));
+                sources.extend((0..count).map(|field| (shape.registers + field, ReadFrom::Field(field))));
             }
             Insn::Jump { to } => {
                 pc = to as usize;
@@ -165,7 +166,7 @@ pub(crate) fn twins(code: &Code, places: &[Place], ty: usize, place: &Place) -> 
     for (number, asked) in answers.iter().enumerate() {
         // It stores who requested, and then only sends the reply.
         let Some(noting) = asked.moves.as_ref().filter(|noting| noting.mode == Mode::Invisible) else { continue };
-        let [Store { to: Target::Slot(partner), from: Source::Field(1), .. }] = noting.stores[..] else { continue };
+        let [Store { to: Target::Slot(partner), from: ReadFrom::Field(1), .. }] = noting.stores[..] else { continue };
         let Some(Rest::Wait { offers: replies, answers: none }) = places.get(noting.location as usize).map(|place| &place.rest) else {
             continue;
         };
@@ -173,7 +174,7 @@ pub(crate) fn twins(code: &Code, places: &[Place], ty: usize, place: &Place) -> 
         // Afterwards the stored number is reset, if it is used for nothing else.
         let zero = |store: &Store| {
             let constant = |slot: Slot| code.frames[ty].is_constant(slot) && code.frames[ty].initial[slot as usize] == 0;
-            store.to == Target::Slot(partner) && matches!(store.from, Source::Own(Key::Slot(slot)) if constant(slot))
+            store.to == Target::Slot(partner) && matches!(store.from, ReadFrom::Own(Key::Slot(slot)) if constant(slot))
         };
         if !reply.stores.iter().any(zero) || !is_note(code, ty, partner) {
             continue;

@@ -280,17 +280,18 @@ impl<T: Store> Search<'_, T> {
 
     fn help<S: System>(&self, expander: &mut Expander<'_, S, T>, number: usize) {
         let (mut seen, mut next) = (0, Frontier::default());
-        let log = &self.logs[number];
-        std::mem::swap(&mut expander.links, &mut *lock(log));
+        // While a helper waits, its links are in its log, where the leader finds them.
+        let exchange = |expander: &mut Expander<'_, S, T>| std::mem::swap(&mut expander.links, &mut *lock(&self.logs[number]));
+        exchange(expander);
         while let Some(_joined) = self.fork_join.join(&mut seen) {
-            std::mem::swap(&mut expander.links, &mut *lock(log));
+            exchange(expander);
             self.work_off(expander, number, &mut next);
             lock(&self.level.next).append(&mut next.take());
             // The leader counts what was handed over.
             self.monitor.rest(number, next.bytes() + expander.links.bytes());
-            std::mem::swap(&mut expander.links, &mut *lock(log));
+            exchange(expander);
         }
-        std::mem::swap(&mut expander.links, &mut *lock(log));
+        exchange(expander);
     }
 
     /// Takes chunks of the current level and expands them until there are none left or the search

@@ -24,7 +24,7 @@ use crate::live::{Key, Live};
 use crate::monitor::{self, Monitor};
 use crate::product::{NOBODY, Product};
 use crate::retrace::{unviolated, violated};
-use crate::rounds::initial_fault;
+use crate::rounds::initial_state;
 use crate::stack::{Stack, Top};
 use crate::staged::staged;
 use crate::streett;
@@ -249,16 +249,10 @@ impl<'a, S: System + Clone> Search<'a, S> {
         for index in (0..self.out.len()).rev() {
             let entry = self.out.entries()[index];
             let state = self.out.state(&entry);
-            match initial_fault(self.task.property, &entry) {
-                Answer::Continue => {}
-                Answer::Prune => continue,
-                Answer::Stop(finding) => {
-                    let initial = state.map(<[u8]>::to_vec).unwrap_or_default();
-                    return Some((finding, Some(Trace { initial, ..Trace::default() })));
-                }
-            }
-            if let Some(state) = state {
-                self.stack.push(state, worker.hash(state), entry.action);
+            match initial_state(self.task.property, &entry, state) {
+                Ok(Some(state)) => self.stack.push(state, worker.hash(state), entry.action),
+                Ok(None) => {}
+                Err((finding, trace)) => return Some((finding, Some(trace))),
             }
         }
         None

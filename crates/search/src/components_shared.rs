@@ -25,7 +25,7 @@ use crate::numbered::{Full, Numbers};
 use crate::parts::together;
 use crate::product::Product;
 use crate::retrace::{unviolated, violated};
-use crate::rounds::initial_fault;
+use crate::rounds::initial_state;
 use crate::sync::lock;
 use crate::task::Task;
 use contract::{
@@ -203,16 +203,14 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         let mut out = Successors::new();
         self.product.initial(&mut out);
         for (entry, state) in out.iter() {
-            match initial_fault(self.task.property, entry) {
-                Answer::Continue => {}
-                Answer::Prune => continue,
-                Answer::Stop(finding) => {
-                    let initial = state.map(<[u8]>::to_vec).unwrap_or_default();
-                    self.report(finding, Some(Trace { initial, ..Trace::default() }));
+            let state = match initial_state(self.task.property, entry, state) {
+                Ok(Some(state)) => state,
+                Ok(None) => continue,
+                Err((finding, trace)) => {
+                    self.report(finding, Some(trace));
                     return Ok(());
                 }
-            }
-            let Some(state) = state else { continue };
+            };
             self.initial = state.to_vec();
             let hash = self.store.hash(state);
             self.bytes.extend_from_slice(state);

@@ -489,7 +489,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         for number in 0..self.batch.details.list.len() {
             let Batch { out, details, ahead, fruitful, sources, .. } = &mut self.batch;
             let Detail { source, ref bytes, postponed } = details.list[number];
-            // What a store that forgets calls new may have been expanded before.
+            // A state that is new to a store that forgets may have been expanded before.
             if fruitful[source] && !T::FORGETS || postponed == 0 {
                 continue;
             }
@@ -594,7 +594,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             self.transitions -= (first..=index).filter(|&index| self.is_counted(&out.entries()[index])).count() as u64;
             self.expanded -= (sources.len() - number) as u64;
         }
-        // Where something was postponed, who called knows what was counted.
+        // If steps were postponed, the caller corrects its own counts.
         CutShort { at: position }
     }
 

@@ -6,19 +6,18 @@
 //! have joined. A helper that comes later, because the operating system ran another thread, finds
 //! the work closed and has missed nothing.
 
-use crate::sync::lock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use crate::sync::atomics::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, spin_loop, yield_now};
+use std::sync::PoisonError;
 
 /// How often a helper looks for work before it sleeps: for a fraction of a millisecond, because
-/// waking a thread takes about as long.
-const SPINS: u32 = 8000;
+/// waking a thread takes about as long. The model checker of interleavings needs no more than one
+/// look.
+const SPINS: u32 = if cfg!(loom) { 1 } else { 8000 };
 
 /// Set in the counter while the work is open; the other bits count the helpers inside.
 const OPEN: u64 = 1 << 63;
 
 /// The shared state of a leader and its helpers.
-#[derive(Default)]
 pub(crate) struct ForkJoin {
     door: AtomicU64,
     /// Counts the calls. Helpers wait for it to change.
@@ -28,6 +27,19 @@ pub(crate) struct ForkJoin {
     lost: AtomicBool,
     sleepers: Mutex<usize>,
     wake: Condvar,
+}
+
+impl Default for ForkJoin {
+    fn default() -> ForkJoin {
+        ForkJoin {
+            door: AtomicU64::new(0),
+            calls: AtomicUsize::new(0),
+            finished: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
+            sleepers: Mutex::new(0),
+            wake: Condvar::new(),
+        }
+    }
 }
 
 /// A helper that has joined. The leader waits until this value is dropped, which happens even if
@@ -47,7 +59,7 @@ impl ForkJoin {
     /// Opens work that is ready, and wakes sleeping helpers.
     pub fn call(&self) {
         self.door.fetch_or(OPEN, Ordering::Release);
-        let sleepers = lock(&self.sleepers);
+        let sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
         self.calls.fetch_add(1, Ordering::Release);
         if *sleepers > 0 {
             self.wake.notify_all();
@@ -61,9 +73,9 @@ impl ForkJoin {
         while inside != 0 {
             spins += 1;
             if spins < SPINS {
-                std::hint::spin_loop()
+                spin_loop()
             } else {
-                std::thread::yield_now()
+                yield_now()
             }
             inside = self.door.load(Ordering::Acquire);
         }
@@ -71,7 +83,7 @@ impl ForkJoin {
 
     /// Dismisses all helpers.
     pub fn finish(&self) {
-        let _guard = lock(&self.sleepers);
+        let _guard = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
         self.finished.store(true, Ordering::Release);
         self.wake.notify_all();
     }
@@ -98,10 +110,10 @@ impl ForkJoin {
             if ready(*seen) {
                 break;
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
         if !ready(*seen) {
-            let mut sleepers = lock(&self.sleepers);
+            let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
             *sleepers += 1;
             while !ready(*seen) {
                 sleepers = self.wake.wait(sleepers).unwrap_or_else(PoisonError::into_inner);
@@ -113,9 +125,10 @@ impl ForkJoin {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::sync::lock;
 
     /// Each call is for one more round of taking numbers. No helper takes a number after the work
     /// was closed, and the leader waits for all helpers.
@@ -170,5 +183,99 @@ mod tests {
             fork_join.close();
         });
         assert!(fork_join.has_lost());
+    }
+}
+
+/// Small histories in every interleaving that Rust's memory model allows. Run them with
+/// `RUSTFLAGS="--cfg loom" cargo test --release -p search --lib loom_tests`.
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// Explores interleavings with at most this many preemptions.
+    fn check(preemptions: usize, history: impl Fn() + Sync + Send + 'static) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(preemptions);
+        builder.max_branches = 10_000;
+        builder.check(history);
+    }
+
+    /// The work is to take numbers, with operations that order nothing themselves: only the door
+    /// makes what a helper did visible to the leader.
+    #[derive(Clone)]
+    struct Shared {
+        fork_join: Arc<ForkJoin>,
+        left: Arc<AtomicU64>,
+        taken: Arc<[AtomicU64; 2]>,
+    }
+
+    impl Shared {
+        fn new() -> Shared {
+            let taken = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+            Shared { fork_join: Arc::new(ForkJoin::default()), left: Arc::new(AtomicU64::new(0)), taken }
+        }
+
+        fn work(&self, me: usize) {
+            while self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
+                // Only this worker writes here, so a lost update would be a lost number.
+                let before = self.taken[me].load(Ordering::Relaxed);
+                self.taken[me].store(before + 1, Ordering::Relaxed);
+            }
+        }
+
+        fn help(&self, me: usize) {
+            let mut seen = 0;
+            while let Some(_joined) = self.fork_join.join(&mut seen) {
+                self.work(me);
+            }
+        }
+    }
+
+    /// After `close` the leader sees everything that helpers did, and a helper that sleeps is woken:
+    /// a history in which it is not would never end.
+    #[test]
+    fn nothing_is_lost_and_nobody_sleeps_for_ever() {
+        check(3, || {
+            let shared = Shared::new();
+            let helper = shared.clone();
+            let handle = thread::spawn(move || helper.help(1));
+            for round in 1..=2 {
+                shared.left.store(1, Ordering::Relaxed);
+                shared.fork_join.call();
+                shared.work(0);
+                shared.fork_join.close();
+                let taken: u64 = shared.taken.iter().map(|taken| taken.load(Ordering::Relaxed)).sum();
+                assert_eq!(taken, round, "the leader sees what was taken");
+            }
+            shared.fork_join.finish();
+            handle.join().expect("the helper ends");
+            assert!(!shared.fork_join.has_lost());
+        });
+    }
+
+    /// A helper that comes late finds the work closed and takes nothing.
+    #[test]
+    fn two_helpers_are_dismissed() {
+        check(2, || {
+            let shared = Shared::new();
+            let handles: Vec<_> = [0, 1]
+                .map(|me| {
+                    let helper = shared.clone();
+                    thread::spawn(move || helper.help(me))
+                })
+                .into();
+            shared.left.store(1, Ordering::Relaxed);
+            shared.fork_join.call();
+            shared.fork_join.close();
+            let taken: u64 = shared.taken.iter().map(|taken| taken.load(Ordering::Relaxed)).sum();
+            let left = shared.left.load(Ordering::Relaxed);
+            assert_eq!(taken + left, 1, "what is not taken is left");
+            shared.fork_join.finish();
+            handles.into_iter().for_each(|handle| handle.join().expect("the helper ends"));
+            let after: u64 = shared.taken.iter().map(|taken| taken.load(Ordering::Relaxed)).sum();
+            assert_eq!(after, taken, "nobody takes anything after the work was closed");
+        });
     }
 }

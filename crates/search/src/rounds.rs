@@ -1,7 +1,7 @@
 //! The parts that all orders share outside the hot loop: faults of initial states, and the steps
 //! that a reduction leaves out.
 
-use contract::{Answer, Finding, LeftOut, Property, Reduction, Successor, Successors, System};
+use contract::{Answer, Finding, LeftOut, Property, Reduction, Successor, Successors, System, Trace};
 
 /// The answer to a fault of an initial state. An initial state that cannot be computed is a
 /// violation whatever the property says: a search without it would visit nothing and answer
@@ -11,6 +11,23 @@ pub(crate) fn initial_fault(property: &dyn Property, entry: &Successor) -> Answe
         Some(code) if !entry.has_state() => Answer::Stop(Finding::Fault(code)),
         Some(code) => property.fault(code, true),
         None => Answer::Continue,
+    }
+}
+
+/// The initial state of an entry, if the search begins there; or what is wrong with it, and the
+/// trace that shows it.
+pub(crate) fn initial_state<'s>(
+    property: &dyn Property,
+    entry: &Successor,
+    state: Option<&'s [u8]>,
+) -> Result<Option<&'s [u8]>, (Finding, Trace)> {
+    match initial_fault(property, entry) {
+        Answer::Continue => Ok(state),
+        Answer::Prune => Ok(None),
+        Answer::Stop(finding) => {
+            let initial = state.map(<[u8]>::to_vec).unwrap_or_default();
+            Err((finding, Trace { initial, ..Trace::default() }))
+        }
     }
 }
 

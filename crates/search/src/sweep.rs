@@ -699,7 +699,7 @@ impl<S: System> Hand<S> {
         };
         let slow = layer.reads_slowly();
         let states_wanted = shared.task.property.interest().states;
-        // Where those that are not persistent go.
+        // States that are not persistent go to this stash.
         let mut ahead = (group.name != PERSISTENT && !fresh.is_empty())
             .then(|| self.ahead.entry(group.name).or_insert_with(|| (group.value, Stash::default())));
         for &Fresh { entry, kept, id } in &*fresh {

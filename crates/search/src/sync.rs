@@ -1,4 +1,5 @@
-//! Locks that survive a panic.
+//! Locks that survive a panic, and the operations of the parts that are checked in every
+//! interleaving.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,4 +7,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// is valid at any moment.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Under `--cfg loom` these are those of the model checker for Rust's memory model, so the code that
+/// is checked is the code that is shipped.
+pub(crate) mod atomics {
+    #[cfg(loom)]
+    pub(crate) use loom::{
+        hint::spin_loop,
+        sync::{
+            Condvar, Mutex,
+            atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        },
+        thread::yield_now,
+    };
+
+    #[cfg(not(loom))]
+    pub(crate) use std::{
+        hint::spin_loop,
+        sync::{
+            Condvar, Mutex,
+            atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        },
+        thread::yield_now,
+    };
 }

@@ -29,7 +29,7 @@ use crate::parts::together;
 use crate::product::Product;
 use crate::region::Region;
 use crate::retrace::{unviolated, violated};
-use crate::rounds::initial_fault;
+use crate::rounds::initial_state;
 use crate::stages::Stage;
 use crate::sync::lock;
 use crate::task::Task;
@@ -312,15 +312,11 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         let mut out = Successors::new();
         self.product.initial(&mut out);
         for (entry, state) in out.iter() {
-            match initial_fault(self.task.property, entry) {
-                Answer::Continue => {}
-                Answer::Prune => continue,
-                Answer::Stop(finding) => {
-                    let initial = state.map(<[u8]>::to_vec).unwrap_or_default();
-                    return self.report(finding, Some(Trace { initial, ..Trace::default() }));
-                }
-            }
-            let Some(state) = state else { continue };
+            let state = match initial_state(self.task.property, entry, state) {
+                Ok(Some(state)) => state,
+                Ok(None) => continue,
+                Err((finding, trace)) => return self.report(finding, Some(trace)),
+            };
             let hash = self.store.hash(state);
             if self.meet(hash, state, NONE).is_err() {
                 monitor.refused();

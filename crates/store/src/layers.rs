@@ -535,7 +535,7 @@ impl<T: Store> StoreWorker for LayerWorker<'_, T> {
     }
 
     fn read(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
-        // Whoever has the name may have moved the layer.
+        // Another worker may have moved the layer.
         match self.reach(|_| true) {
             Ok(Some(store)) if id != NAMELESS => store.read(id, out),
             _ => false,

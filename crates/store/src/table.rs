@@ -607,8 +607,8 @@ mod tests {
     fn a_table_that_may_not_grow_is_as_it_was() {
         let hash = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let first = Table::first(20, Arc::new(Budget::new(u64::MAX))).unwrap().buckets.bytes();
-        // The limits allow: too little for the strays; the strays but not the table; growing in
-        // place but not beside; both.
+        // The first limit is too small for the strays, and the second one for the table. The third
+        // one allows the table to grow in place but not beside the old one. The last one allows both.
         for (limit, alone, together) in
             [(9 * first / 8 - 1, false, false), (2 * first, false, false), (3 * first, true, false), (4 * first, true, true)]
         {

@@ -5,8 +5,8 @@
 //! every feature of the byte-code; [`compare`] explores such a program with both, and
 //! [`mod@shrink`] reduces a program that shows a difference. [`engines`] compares two engines with
 //! each other; [`rules`] tests any engine on each rule by name. [`mod@lf`] generates LF programs
-//! and evaluates them. [`models`] reads the models of the project, and [`states`] finds the first
-//! states of a system.
+//! and evaluates them. [`models`] reads the models of the project, [`states`] finds the first
+//! states of a system, and [`passed_over`] reports tests that cannot run.
 #![forbid(unsafe_code)]
 
 pub mod assembly;
@@ -16,8 +16,11 @@ pub mod large;
 pub mod lf;
 pub mod models;
 pub mod naive;
+mod passed_over;
 pub mod promela_gen;
 pub mod random;
 pub mod rules;
 pub mod shrink;
 pub mod states;
+
+pub use passed_over::passed_over;

@@ -23,7 +23,9 @@ use clap::{Args, ValueEnum};
 use contract::{Judged, Outcome, Safety, Trace, Verdict, Violation, ViolationKind};
 use languages::Expression;
 use replay::context_switches;
-use report::json::{self, CheckJson, CutJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson, SliceJson};
+use report::json::{
+    self, CheckJson, CutJson, HeuristicJson, PassJson, ProbeJson, PropertyReductionJson, ReductionJson, SliceJson, StatedJson,
+};
 use report::{CoverageJson, Measured, Told, Verifier, check_text, coverage_text, spin, witness_text};
 use schemars::Schema;
 use std::path::{Path, PathBuf};
@@ -104,7 +106,7 @@ pub struct Arguments {
     pub cycles: Cycles,
     /// Look only for a path that executes a statement on this line: `FILE:LINE`, or a line of any
     /// file
-    #[arg(long, value_name = "FILE:LINE", value_parser = reach::place, conflicts_with_all = ["resume", "checkpoint", "ltl", "ctl", "automaton", "coverage", "format"])]
+    #[arg(long, value_name = "FILE:LINE", value_parser = reach::place, conflicts_with_all = ["resume", "checkpoint", "ltl", "ctl", "automaton", "non_progress", "coverage", "format"])]
     pub reach: Option<reach::Place>,
     /// Record which statements are executed, and list those that never are
     #[arg(long, conflicts_with = "resume")]
@@ -185,6 +187,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let wanted = Wanted { ltl, ctl, automaton: automaton.as_deref(), finite: *finite, measure: None, expressions: &expressions };
     let mut session =
         Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, &arguments.team, arguments.output.json)?;
+    if arguments.coverage && session.model.subject.byte_code().is_none() {
+        return Err(Failure::Call(format!("{}: a graph has no statements: leave out `--coverage`", session.model.name)));
+    }
     session.plan.guide_atom = guide_atom(&session.model)?;
     if let Some(place) = &arguments.reach {
         return reach::run(arguments, place, session);
@@ -240,13 +245,14 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let guided = checked.guided.as_ref().map(guided_text).unwrap_or_default();
         let coverage = checked.coverage.as_ref().map(|coverage| coverage_text(coverage, &look)).unwrap_or_default();
         let hints = hints::hints(&model, &plan, &checked);
-        let next = next::command(&checked.outcome.verdict, &model.name, arguments.trace.as_deref());
+        let next = next::command(&checked.outcome.verdict, &model, arguments.trace.as_deref());
         let told = Told {
             steps: &checked.steps,
             essential: clearer.essential.as_ref(),
             untold: None,
             reduction: &reduction,
             properties: &checked.properties,
+            not_asked: &checked.not_asked,
             remark: remark.as_deref(),
             advice: advice.as_deref(),
             more: &(guided + &coverage + &witness.unwrap_or_default() + &clearer.text(&model.narrator, look) + &hints),
@@ -292,6 +298,7 @@ fn answer_json(model: &Model, plan: &Plan, checked: &Checked, clearer: &Clearer,
         warnings: model.warnings.clone(),
         processes,
         properties,
+        not_asked: checked.not_asked.iter().map(StatedJson::from).collect(),
         witness,
         probe: probe.map(probe_json),
         reduction: reduction_json(checked, plan.passes.slice),
@@ -345,7 +352,7 @@ fn brief(
     let judged = |judged: &Judged| Judged { verdict: short(&judged.verdict), ..judged.clone() };
     let properties: Vec<Judged> = checked.properties.iter().map(judged).collect();
     let (reduction, reduction_told) = (reduction_json(checked, plan.passes.slice), reduction_told(checked, plan.passes.slice));
-    let (steps, probe) = (checked.steps.len(), checked.probe.clone());
+    let (steps, probe, not_asked) = (checked.steps.len(), checked.probe.clone(), checked.not_asked.clone());
     let (narrator, warnings, plan) = (model.narrator.clone(), model.warnings.clone(), *plan);
     let (json, file, look) = (arguments.output.json, arguments.trace.clone(), arguments.detail.look());
     move |over| {
@@ -362,6 +369,7 @@ fn brief(
                 warnings: warnings.clone(),
                 processes,
                 properties: json::properties(&properties, None),
+                not_asked: not_asked.iter().map(StatedJson::from).collect(),
                 probe: probe.as_ref().map(probe_json),
                 reduction: reduction.clone(),
                 trace: None,
@@ -375,6 +383,7 @@ fn brief(
                 untold: Some(&untold),
                 reduction: &reduction_told,
                 properties: &properties,
+                not_asked: &not_asked,
                 remark: remark.as_deref(),
                 advice: advice.as_deref(),
                 look,

@@ -20,7 +20,7 @@ pub struct Arguments {
     /// Print the byte-code as assembly text
     #[arg(long)]
     pub asm: bool,
-    /// Write the byte-code to FILE: binary, or text with `--asm`
+    /// Write the byte-code to FILE: text if it ends in `.epa` or with `--asm`, binary otherwise
     #[arg(short, long, value_name = "FILE")]
     pub output_file: Option<PathBuf>,
     #[command(flatten)]
@@ -64,7 +64,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let program = verified.program();
     let assembly = || bytecode::asm::disassemble(program);
-    match (&arguments.output_file, arguments.asm) {
+    let is_text = |path: &PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("epa"));
+    match (&arguments.output_file, arguments.asm || arguments.output_file.as_ref().is_some_and(is_text)) {
         (Some(path), true) => Output::new(path, &model.files)?.write(assembly())?,
         (Some(path), false) => Output::new(path, &model.files)?.write(bytecode::binary::encode(program))?,
         (None, true) if !arguments.output.json => say(&assembly()),

@@ -139,7 +139,7 @@ fn each(lines: &[(usize, Event)], text: &str, name: &str) -> Vec<Vec<(usize, Eve
     let mut parts: Vec<Vec<(usize, Event)>> = Vec::new();
     // Which part a process belongs to; numbers may be used again.
     let mut part_of: BTreeMap<u64, usize> = BTreeMap::new();
-    // What a parent did before it started its first one.
+    // These are the events of each parent before it started its first child.
     let mut first: BTreeMap<u64, Vec<(usize, Event)>> = BTreeMap::new();
     let mut since: BTreeMap<u64, Vec<(usize, Event)>> = BTreeMap::new();
     for (number, event) in lines {

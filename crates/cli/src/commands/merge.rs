@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, say};
 use clap::Args;
-use lts::{END_BYTES, FRAGMENT_MAGIC, GRAPH_MAGIC, GraphEnd, GraphReader, GraphWriter, graph_end};
+use lts::{END_BYTES, FRAGMENT_MAGIC, GRAPH_MAGIC, GraphEnd, GraphReader, GraphWriter, Record, graph_end};
 use report::json;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -129,7 +129,7 @@ fn fragments(folder: &Path) -> Result<Vec<Fragment>, Failure> {
     Ok(all)
 }
 
-/// Copies the edges, one fragment after the other. The memory needed does not depend on their
+/// Copies the records, one fragment after the other. The memory needed does not depend on their
 /// number.
 fn merge(fragments: &[Fragment], form: Form, (states, edges): (u64, u64), out: &mut dyn Write) -> Result<(), Failure> {
     let unwritten = |error: io::Error| Failure::Call(format!("the graph cannot be written: {error}"));
@@ -138,29 +138,51 @@ fn merge(fragments: &[Fragment], form: Form, (states, edges): (u64, u64), out: &
     fragments.iter().for_each(|part| first[part.end.worker as usize] = (part.first, part.end.states));
     let mut sink = match form {
         Form::Text => {
-            writeln!(out, "des (0, {edges}, {states})").map_err(unwritten)?;
+            lts::header_line(out, 0, edges, states).map_err(unwritten)?;
             Sink::Text(out)
         }
         Form::Binary => Sink::Binary(GraphWriter::new(out, &GRAPH_MAGIC).map_err(unwritten)?),
     };
-    for fragment in fragments {
+    // The lines of a text that other tools do not know come after all edges.
+    let passes: &[Pass] = if form == Form::Text { &[Pass::Edges, Pass::Others] } else { &[Pass::All] };
+    for (pass, fragment) in passes.iter().flat_map(|pass| fragments.iter().map(move |fragment| (*pass, fragment))) {
         let path = &fragment.path;
         let file = File::open(path).map_err(|error| Failure::read(path, error))?;
         let mut reader = GraphReader::new(BufReader::with_capacity(1 << 16, file), &FRAGMENT_MAGIC).map_err(|why| wrong(path, why))?;
-        while let Some((source, label, target)) = reader.next_edge().map_err(|why| wrong(path, why))? {
-            // The number of a state determines its owner and its index among the states of that
-            // owner.
-            let renumbered = |number: u64| {
-                let (first, states) = first[(number % workers) as usize];
-                (number / workers < states).then(|| first + number / workers)
-            };
-            let (Some(from), Some(to)) = (renumbered(source), renumbered(target)) else {
-                return Err(wrong(path, "an edge names a state that no fragment has"));
-            };
-            let label = &reader.labels()[label];
-            match &mut sink {
-                Sink::Binary(writer) => writer.edge(from, label, to),
-                Sink::Text(out) => report::aut_edge(out, from, label, to),
+        // The number of a state determines its owner and its index among the states of that owner.
+        let renumbered = |number: u64| {
+            let (first, states) = first[(number % workers) as usize];
+            let inside = (number / workers < states).then(|| first + number / workers);
+            inside.ok_or_else(|| wrong(path, "the fragment names a state that no fragment has"))
+        };
+        while let Some(record) = reader.next_record().map_err(|why| wrong(path, why))? {
+            let text = |number: usize| reader.texts()[number].as_str();
+            match record {
+                Record::Edge { source, label, target } if pass != Pass::Others => {
+                    let (source, target) = (renumbered(source)?, renumbered(target)?);
+                    match &mut sink {
+                        Sink::Binary(writer) => writer.edge(source, text(label), target),
+                        Sink::Text(out) => lts::edge_line(out, source, text(label), target),
+                    }
+                }
+                Record::Mark { state, atom } if pass != Pass::Edges => {
+                    let state = renumbered(state)?;
+                    match &mut sink {
+                        Sink::Binary(writer) => writer.mark(state, text(atom)),
+                        Sink::Text(out) => lts::state_line(out, state, &[text(atom)]),
+                    }
+                }
+                Record::Fault { step, target, kind, message } if pass != Pass::Edges => {
+                    let initial = step.is_none().then_some(0);
+                    let step = step.map(|(source, label)| Ok::<_, Failure>((renumbered(source)?, text(label)))).transpose()?;
+                    let target = target.map(renumbered).transpose()?.or(initial);
+                    let words = (text(kind), text(message));
+                    match &mut sink {
+                        Sink::Binary(writer) => writer.fault(step, target, words),
+                        Sink::Text(out) => lts::fault_line(out, step, target, words),
+                    }
+                }
+                Record::Edge { .. } | Record::Mark { .. } | Record::Fault { .. } => Ok(()),
             }
             .map_err(unwritten)?;
         }
@@ -173,6 +195,14 @@ fn merge(fragments: &[Fragment], form: Form, (states, edges): (u64, u64), out: &
         writer.finish(GraphEnd { states, edges, initial: 0, workers: 1, worker: 0 }).map_err(unwritten)?;
     }
     Ok(())
+}
+
+/// Which records of the fragments are copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    All,
+    Edges,
+    Others,
 }
 
 /// The destination of the edges.

@@ -12,7 +12,7 @@ use crate::watch::Answer;
 use crate::{Exit, complain, memory, say};
 use check::{Checked, EdgeSink, Plan};
 use clap::Args;
-use contract::{Outcome, Verdict};
+use contract::{Fault, Outcome, Verdict};
 use replay::View;
 use report::json::{self, SpaceJson};
 use report::{Graph, GraphFormat, Measured, space_text};
@@ -166,6 +166,14 @@ struct Collector {
 impl EdgeSink for Collector {
     fn edge(&mut self, source: u32, label: &str, target: u32) {
         self.graph.add_edge(source, label, target);
+    }
+
+    fn mark(&mut self, state: u32, atom: &str) {
+        self.graph.add_mark(state, atom);
+    }
+
+    fn fault(&mut self, step: Option<(u32, &str)>, target: Option<u32>, fault: &Fault) {
+        self.graph.add_fault(step, target, fault);
     }
 
     fn wants_states(&self) -> bool {

@@ -101,7 +101,7 @@ pub fn output(name: &str, text: &str) -> Option<String> {
 
 pub fn output_of(name: &str, text: &str, options: &Options) -> Option<String> {
     if !has("cc") || !has("make") {
-        println!("passed over, no C compiler");
+        testkit::passed_over("no C compiler");
         return None;
     }
     let made = with_options(text, false, options).unwrap_or_else(|errors| panic!("{errors:?}"));
@@ -134,7 +134,7 @@ pub fn ways() -> Vec<(&'static str, Options)> {
 pub fn builds() -> bool {
     let found = has("cc") && has("make");
     if !found {
-        println!("passed over, no C compiler");
+        testkit::passed_over("no C compiler");
     }
     found
 }

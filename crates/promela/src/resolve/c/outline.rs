@@ -118,15 +118,49 @@ pub fn outline(text: &str, kind: PieceKind, types: &BTreeSet<String>) -> Result<
 /// names at the beginning of a statement.
 fn guessed_types(text: &str) -> BTreeSet<String> {
     const WORDS: [&str; 37] = [
-        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto",
-        "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch",
-        "typedef", "union", "unsigned", "void", "volatile", "while", "_Bool", "__extension__", "__inline",
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "_Bool",
+        "__extension__",
+        "__inline",
     ];
     let tokens = tokens(text);
     let is_name = |at: usize| {
-        tokens.get(at).is_some_and(|word: &&str| {
-            word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && !WORDS.contains(word)
-        })
+        tokens
+            .get(at)
+            .is_some_and(|word: &&str| word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && !WORDS.contains(word))
     };
     let mut found = BTreeSet::new();
     for (at, &word) in tokens.iter().enumerate().filter(|(at, _)| is_name(*at)) {
@@ -201,8 +235,13 @@ impl Finder {
     fn external(&mut self, external: &Node<c::ExternalDeclaration>) {
         if let c::ExternalDeclaration::Declaration(declaration) = &external.node {
             let typedef = declaration.node.specifiers.iter().any(is_typedef);
-            let names: Vec<String> =
-                declaration.node.declarators.iter().filter(|d| !is_function(&d.node.declarator)).filter_map(|d| name_of(&d.node.declarator)).collect();
+            let names: Vec<String> = declaration
+                .node
+                .declarators
+                .iter()
+                .filter(|d| !is_function(&d.node.declarator))
+                .filter_map(|d| name_of(&d.node.declarator))
+                .collect();
             if typedef {
                 self.found.types.extend(names);
             } else if !names.is_empty() {
@@ -346,7 +385,10 @@ mod tests {
         let text = "int top, stack[3] = { 1 }; static int f(int top) { return top + stack[0]; } struct s { int top; };";
         let found = outline(text, PieceKind::Declarations, &BTreeSet::new()).expect("right");
         assert_eq!(found.variables.len(), 1, "{found:?}");
-        assert_eq!((&text[found.variables[0].start..found.variables[0].end], found.variables[0].names.len()), ("int top, stack[3] = { 1 };", 2));
+        assert_eq!(
+            (&text[found.variables[0].start..found.variables[0].end], found.variables[0].names.len()),
+            ("int top, stack[3] = { 1 };", 2)
+        );
         assert_eq!(found.names.iter().map(|name| &name.meaning).collect::<Vec<_>>(), [&free("stack")]);
     }
 

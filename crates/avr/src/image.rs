@@ -274,8 +274,8 @@ impl Image {
     }
 
     /// The targets of jumps through pointers in functions of the library, by the addresses of the
-    /// jumps. `__prologue_saves__` goes on where its caller says, with a constant, and `longjmp`
-    /// where a call of `setjmp` returns.
+    /// jumps. `__prologue_saves__` goes on where its caller says, with a constant, `setjmp` and
+    /// `longjmp` behind a call of `setjmp`.
     pub fn library_jumps(&self) -> BTreeMap<u16, BTreeSet<u16>> {
         let jump_of = |name: &str| {
             let start = u16::try_from(self.symbol(name)? / 2).ok()?;
@@ -304,9 +304,13 @@ impl Image {
                 }
             }
         }
-        if let (Some((_, end)), Some(saved)) = (jump_of("longjmp"), self.symbol("setjmp")) {
-            let returns = self.sweep().filter(|(_, insn, _)| matches!(insn, Insn::Call { to } if u32::from(*to) * 2 == saved));
-            found.entry(end).or_default().extend(returns.map(|(at, _, len)| at + len));
+        if let Some(saved) = self.symbol("setjmp") {
+            let calls = |insn: &Insn| matches!(insn, Insn::Call { to } if u32::from(*to) * 2 == saved);
+            let returns: BTreeSet<u16> = self.sweep().filter(|(_, insn, _)| calls(insn)).map(|(at, _, len)| at + len).collect();
+            // `setjmp` takes its return address from the stack and jumps there itself.
+            for (_, end) in ["setjmp", "longjmp"].into_iter().filter_map(jump_of) {
+                found.entry(end).or_default().extend(&returns);
+            }
         }
         found
     }

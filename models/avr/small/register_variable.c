@@ -12,7 +12,7 @@ register uint8_t count __asm__("r3");
 volatile uint8_t a, b;
 
 ISR(TIMER0_OVF_vect) {
-    __asm__ volatile("inc r3");
+    __asm__ volatile("com r3");
 }
 
 int main(void) {

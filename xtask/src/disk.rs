@@ -41,7 +41,8 @@ pub struct Arguments {
     /// The model of the searches that are killed
     #[arg(long, value_name = "FILE", default_value = "models/promela/classic/leader_election.pml")]
     killed: PathBuf,
-    /// Also compare with files, by the command `everypath`, for every Nth model [default: 5, quick: none]
+    /// Also compare with files, by the command `everypath`, for every Nth model [default: 5, quick:
+    /// none]
     #[arg(long, value_name = "N")]
     files: Option<usize>,
     /// Only measure the speed at a tenth of the memory, on N large models of the benchmark set

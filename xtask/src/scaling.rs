@@ -46,8 +46,8 @@ pub struct Arguments {
     everypath: Option<PathBuf>,
 }
 
-/// The part of the time of a search that is spent with new states, and not with steps. Models differ
-/// little in the number of steps of a state, so the division hardly matters.
+/// The part of the time of a search that is spent with new states, and not with steps. Models
+/// differ little in the number of steps of a state, so the division hardly matters.
 const FOR_STATES: f64 = 0.3;
 /// The number of exchanges that are measured.
 const EXCHANGES: u32 = 2000;

@@ -101,8 +101,8 @@ pub struct SavingArguments {
     /// Continue the search saved in FILE, or in a folder that was given with `--disk`
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Move states to files in FOLDER when memory is used up, with at most SIZE in total. The search
-    /// is saved there too: `--resume FOLDER` continues it
+    /// Move states to files in FOLDER when memory is used up, with at most SIZE in total. The
+    /// search is saved there too: `--resume FOLDER` continues it
     #[arg(long, value_name = "FOLDER[:SIZE]", value_parser = quantity::place)]
     pub disk: Option<quantity::Place>,
     /// The folder for a depth-first stack that is too large for memory [default: the system's

@@ -7,9 +7,9 @@
 //! the states of a class, which are then explored again by another one. Here it keeps them, so
 //! every state is explored once and all numbers are exact.
 //!
-//! Memory runs short in stages: a third of it is left, a sixth, a twelfth, and so on. Workers at the
-//! lowest stage take the classes of the others. When all workers have reached a stage, they share
-//! all classes equally until one of them reaches the next stage. So a search ends for want of
+//! Memory runs short in stages: a third of it is left, a sixth, a twelfth, and so on. Workers at
+//! the lowest stage take the classes of the others. When all workers have reached a stage, they
+//! share all classes equally until one of them reaches the next stage. So a search ends for want of
 //! memory only when all workers have used up theirs. A worker that is already in a line moves to
 //! its end. All workers of a line are asked about a state, so their order does not matter.
 //!
@@ -169,8 +169,8 @@ impl Classes {
         Position { level: level + levels, is_first: turn == 0, is_last: turn + 1 == rounds }
     }
 
-    /// A worker has told in the round before `round` that its memory runs short. All messages of the rounds
-    /// before have arrived.
+    /// A worker has told in the round before `round` that its memory runs short. All messages of
+    /// the rounds before have arrived.
     pub fn runs_short(&mut self, worker: usize, want: Want, round: u64) {
         self.settle(round.saturating_sub(1));
         if let Some(last) = &mut self.together

@@ -94,8 +94,8 @@ struct Nested<'a> {
     out: Successors,
 }
 
-/// The approximate memory of a state in a set, in addition to its bytes, and that of a waiting state
-/// in addition to its bytes in the sets of others.
+/// The approximate memory of a state in a set, in addition to its bytes, and that of a waiting
+/// state in addition to its bytes in the sets of others.
 const IN_SET: u64 = 48;
 const IN_RELATION: u64 = 3 * IN_SET;
 /// The number of visits between two measurements of memory.

@@ -42,10 +42,10 @@ const BLOCK: u64 = 64;
 const PIECE: usize = 1 << 16;
 const BLOCK_BYTES: usize = BLOCK as usize * 25;
 
-/// The log of a worker. States that are found one after the other have predecessors near each other.
-/// So an entry is the number of the log plus one, or 0 for none, then the distance to the place
-/// before, then the step: four bytes are usual. Memory is taken piece by piece, because a log is a
-/// large part of the memory of a search.
+/// The log of a worker. States that are found one after the other have predecessors near each
+/// other. So an entry is the number of the log plus one, or 0 for none, then the distance to the
+/// place before, then the step: four bytes are usual. Memory is taken piece by piece, because a log
+/// is a large part of the memory of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     pieces: Vec<Vec<u8>>,

@@ -490,8 +490,8 @@ impl<'a, 's> Reach<'a, 's> {
                 continue;
             }
             self.counts.sent += 1;
-            // If states are passed on, a state that was found in advance may not belong here when its
-            // level comes.
+            // If states are passed on, a state that was found in advance may not belong here when
+            // its level comes.
             if self.work.thrift.lookahead && !self.classes.passes_on() && self.depth + 2 <= self.work.limits.depth.unwrap_or(u64::MAX) {
                 self.look_ahead(state, at, choice, out.workers());
             }

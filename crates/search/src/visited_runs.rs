@@ -2,13 +2,14 @@
 //! once which of them are new.
 //!
 //! The states to be looked up are sorted, and each run is read once, forward, in parallel with
-//! them. Only the blocks of a run that can contain one of the states are read. Each run has a filter
-//! in memory, which proves that most states are not in that run. The filters grow with the number
-//! of states; when they take more than their share of the memory they are folded. This is delayed
-//! duplicate detection (Korf, "Best-first frontier search with delayed duplicate detection", 2004; Hammer and
-//! Weber, "To store or not to store reloaded", 2006). Runs of about the same size are merged, as in
-//! a log-structured merge tree (O'Neil, Cheng, Gawlick, O'Neil, "The log-structured merge-tree",
-//! 1996), so there are few of them and each state is written only a few times.
+//! them. Only the blocks of a run that can contain one of the states are read. Each run has a
+//! filter in memory, which proves that most states are not in that run. The filters grow with the
+//! number of states; when they take more than their share of the memory they are folded. This is
+//! delayed duplicate detection (Korf, "Best-first frontier search with delayed duplicate
+//! detection", 2004; Hammer and Weber, "To store or not to store reloaded", 2006). Runs of about
+//! the same size are merged, as in a log-structured merge tree (O'Neil, Cheng, Gawlick, O'Neil,
+//! "The log-structured merge-tree", 1996), so there are few of them and each state is written only
+//! a few times.
 
 use crate::gather::Gathering;
 use runs::{Cursor, Filter, Merge, Recent, Run, RunWriter, Shelf};

@@ -22,6 +22,20 @@ pub const SYSTEM: &str = "SYSTEM";
 /// The number of interrupt lines of a run.
 const LINES: u32 = 4;
 
+/// The line of the clock, its first port and the number of its units.
+const CLOCK: u32 = 0;
+const ALARM: u32 = 0x20;
+const UNITS: u32 = 8;
+
+/// Ports that tell what has happened: the line of their device, the port, and the largest number
+/// that it gives. They are the status of the console and the event of a connection.
+const TELLING: &[(u32, u32, u32)] = &[(1, 0x11, 2), (2, 0x31, 3)];
+
+/// Blocks that store each byte up to the largest.
+fn bytes(most: u32) -> String {
+    (0..=most).map(|byte| format!("value := {byte}")).collect::<Vec<_>>().join(" OR ")
+}
+
 /// The text of a module of the library.
 pub fn module(name: &str) -> Option<&'static str> {
     MODULES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
@@ -33,22 +47,42 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The module `SYSTEM` of a program that runs, with processes that represent the devices. One
-/// receives the values that are written to ports and answers reads with any byte. The others
-/// interrupt; there is one for each line that the program uses. The run time makes them do what its
-/// devices do.
+/// receives the values that are written to ports and answers reads with any byte that the device
+/// can give: the clock names only units that are set, and each of them once; the ports that tell
+/// what has happened give small numbers. The others interrupt; there is one for each line that the
+/// program uses. The run time makes them do what its devices do: of each `CHOICE` it takes the block
+/// with the number of the byte that is read.
 pub fn system_with_devices(uses: impl Fn(u32) -> bool) -> Cow<'static, str> {
     let Some((text, _)) = module(SYSTEM).and_then(|text| text.split_once("BEGIN\n")) else { return Cow::Borrowed("") };
     let mut text = text.to_owned();
+    let (set, armed) = if uses(CLOCK) {
+        let set = format!("IF (port >= {ALARM}) & (port < {ALARM} + {UNITS}) THEN armed[port - {ALARM}] := TRUE END; ");
+        (set, format!(" armed : ARRAY {UNITS} OF BOOLEAN;"))
+    } else {
+        (String::new(), String::new())
+    };
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "PROCESS Devices;\nVAR width : INT8; port : INTEGER; value : INT32;\nBEGIN\n  WHILE TRUE DO\n    SELECT\n      \
-         WHEN IOPORT?PORTOUT(width, port, value) THEN value := 0\n      WHEN IOPORT?PORTIN(width, port, value) THEN\n        CHOICE value := 0"
+        "PROCESS Devices;\nVAR width : INT8; port : INTEGER; value : INT32;{armed}\nBEGIN\n  WHILE TRUE DO\n    SELECT\n      \
+         WHEN IOPORT?PORTOUT(width, port, value) THEN {set}value := 0\n      WHEN IOPORT?PORTIN(width, port, value) THEN\n        value := 0;\n"
     );
-    for byte in 1..256 {
-        let _ = write!(text, " OR value := {byte}");
+    if uses(CLOCK) {
+        let _ = write!(text, "        IF port = {ALARM} THEN CHOICE value := 0");
+        for unit in 0..UNITS {
+            let _ = write!(text, " OR IF armed[{unit}] THEN armed[{unit}] := FALSE; value := {} END", unit + 1);
+        }
+        let _ = writeln!(text, " END END;");
     }
-    let _ = write!(text, " END;\n        IOPORT!DATA(value)\n    END;\n    width := 0; port := 0; value := 0\n  END\nEND Devices;\n\n");
+    let known: Vec<(u32, u32)> = TELLING.iter().filter(|(line, _, _)| uses(*line)).map(|(_, port, most)| (*port, *most)).collect();
+    for (port, most) in &known {
+        let _ = writeln!(text, "        IF port = {port} THEN CHOICE {} END END;", bytes(*most));
+    }
+    let clock = uses(CLOCK).then_some(ALARM);
+    let others: Vec<String> = known.iter().map(|(port, _)| *port).chain(clock).map(|port| format!("(port # {port})")).collect();
+    let others = if others.is_empty() { "TRUE".to_owned() } else { others.join(" & ") };
+    let _ = writeln!(text, "        IF {others} THEN CHOICE {} END END;", bytes(255));
+    let _ = write!(text, "        IOPORT!DATA(value)\n    END;\n    width := 0; port := 0; value := 0\n  END\nEND Devices;\n\n");
     let lines: Vec<u32> = (0..LINES).filter(|line| uses(*line)).collect();
     for line in &lines {
         let _ = write!(text, "PROCESS Line{line};\nBEGIN WHILE TRUE DO RESCHEDULE; Interrupt{line}!INTERRUPT END\nEND Line{line};\n\n");

@@ -245,3 +245,29 @@ fn random_open_programs() {
     }
     assert!(wrong > 100 && refused < compared, "{wrong} wrong, {refused} refused");
 }
+
+/// Programs that use the clock and the console have no deadlocks with the model of the devices, and
+/// few states.
+#[test]
+fn programs_with_the_devices_of_a_run() {
+    for (text, most) in [
+        (
+            "MODULE T; IMPORT Timer; VAR n : INTEGER; PROCESS W(u, ms : INTEGER); BEGIN Timer.Wait(u, ms); INC(n) END W;
+             BEGIN CREATE W(0, 60); CREATE W(1, 20) END T.",
+            5_000,
+        ),
+        ("MODULE T; IMPORT Timer; VAR i : INTEGER; BEGIN FOR i := 1 TO 3 DO Timer.Wait(0, 10) END END T.", 2_000),
+        // The status of the console is 0, 1 or 2; a byte of its input is any.
+        (
+            "MODULE C; IMPORT SYSTEM; VAR x : INTEGER;
+             BEGIN NEW(SYSTEM.Interrupt1); WHILE x # 2 DO SYSTEM.Interrupt1?INTERRUPT; PORTIN(11H, x); ASSERT x <= 2 END END C.",
+            200,
+        ),
+        ("MODULE C; IMPORT In; BEGIN END C.", 20_000),
+    ] {
+        let program = compile(text, &[], Options { host: true, ..Options::default() }).unwrap_or_else(|why| panic!("{why}"));
+        let graph = explore_within(&program, 200_000).expect("few states");
+        assert_eq!((graph.deadlocks, graph.faults.len()), (0, 0), "{text}: {graph:?}");
+        assert!(graph.states < most, "{text}: {graph:?}");
+    }
+}

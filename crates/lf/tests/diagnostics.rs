@@ -54,6 +54,9 @@ fn types_are_checked() {
     body("ACCEPT", &["only allowed in properties"]);
     body("nn := 1", &["`nn` is not declared", "did you mean `n`"]);
     body("PORTIN(1, n)", &["SYSTEM"]);
+    says("MODULE M; IMPORT SYSTEM; BEGIN SYSTEM.PORTOUT(1, 2) END M.", &["has no `PORTOUT`", "without the name of the module"]);
+    says("MODULE M; IMPORT Timer; BEGIN Timer.i := 1 END M.", &["not exported", "no variables are shared", "a process that sets it"]);
+    says("MODULE M; IMPORT Timer; BEGIN Timer.Driver END M.", &["not exported", "write `Driver*`"]);
 }
 
 #[test]
@@ -75,6 +78,11 @@ fn reading_goes_on() {
         &["test.lf:2", "test.lf:3", "test.lf:4"],
     );
     body("a := n; b := 1; c!s(1)", &["7:8", "7:16", "7:19"]);
+    // A mistake in the head of a process does not end the reading of the module.
+    says(
+        "MODULE M;\nPROCESS P(x : INTEGER; BEGIN x = 3 END Q;\nPROCESS R(;\nBEGIN y := END R;\nBEGIN\n  WHILE DO END\nEND M.",
+        &["test.lf:2:24", "test.lf:2:32", "the end of `P` has another name", "test.lf:3", "test.lf:4", "test.lf:6"],
+    );
 }
 
 #[test]

@@ -226,7 +226,7 @@ impl Runner {
             end = self.seen(true).unwrap_or(end);
         }
         self.figures.communications = self.work.communications;
-        self.figures.missed = self.times.missed;
+        self.figures.missed = self.times.missed + self.times.overdue();
         self.figures.elapsed = self.begun.elapsed();
         end
     }
@@ -335,6 +335,9 @@ impl Runner {
         }
         // The youngest process may have waited until it was the youngest.
         let now = self.machine.processes.len();
+        if self.times.is_needed() {
+            (now..count).for_each(|gone| self.times.ended(gone));
+        }
         if now < count && now > 0 && matches!(self.machine.rest(now - 1).rest, Rest::End) {
             self.schedule(now - 1);
         }
@@ -384,8 +387,8 @@ impl Runner {
     pub(crate) fn settle(&mut self, process: usize) {
         let resting = &self.machine.processes[process];
         if self.times.is_needed() {
-            let gate =
-                self.times.rests(process, resting.ty, resting.location, matches!(self.machine.rest(process).rest, Rest::Wait { .. }));
+            let waits = matches!(self.machine.rest(process).rest, Rest::Wait { .. } | Rest::End);
+            let gate = self.times.rests(process, resting.ty, resting.location, waits);
             if gate == Gate::Closed {
                 return;
             }

@@ -1,7 +1,7 @@
 //! Periods and deadlines.
 //!
 //! They are declared at the head of a process and stored in the byte-code as labels. `deadline_N`:
-//! the process must wait again N milliseconds after it could continue. `period_N`: a process that
+//! the process must wait again, or have ended, N milliseconds after it could continue. `period_N`: a process that
 //! rests there continues N milliseconds after its last release. Neither changes the possible
 //! behaviour of a program, only that of a run: a search tries every order, which includes all
 //! timings.
@@ -82,7 +82,24 @@ impl Times {
         self.begun.elapsed()
     }
 
-    /// Records that a process rests; `waits` says whether it waits for a partner there.
+    /// Records that a process has ended and is gone.
+    pub fn ended(&mut self, process: usize) {
+        let now = self.now();
+        if let Some(job) = self.jobs.get_mut(process)
+            && std::mem::take(job).due.is_some_and(|due| now > due)
+        {
+            self.missed += 1;
+        }
+    }
+
+    /// The number of processes that should have waited by now and still have not.
+    pub fn overdue(&self) -> u64 {
+        let now = self.now();
+        self.jobs.iter().filter(|job| job.due.is_some_and(|due| now > due)).count() as u64
+    }
+
+    /// Records that a process rests; `waits` says whether it waits for a partner there, or has
+    /// ended.
     pub fn rests(&mut self, process: usize, ty: u8, location: u16, waits: bool) -> Gate {
         if self.jobs.len() <= process {
             self.jobs.resize(process + 1, Job::default());

@@ -76,6 +76,31 @@ fn a_thousand_random_runs_are_paths_of_the_graph() {
     assert!(ends.iter().all(|count| *count > 0), "{ends:?}");
 }
 
+/// A process that ends too late has missed its deadline, whether it waited before or not; so has one
+/// that still runs when the run ends.
+#[test]
+fn late_ends_are_missed_deadlines() {
+    let missed = |head: &str, body: &str| {
+        let text = format!(
+            "MODULE M; TYPE T = [go]; PORT p : T; VAR k : INTEGER;
+             PROCESS Hog {head}; VAR i : INTEGER; BEGIN {body} END Hog;
+             PROCESS Other; BEGIN RESCHEDULE; RESCHEDULE END Other;
+             BEGIN NEW(p); CREATE Hog; CREATE Other; p?go END M."
+        );
+        let limits = RunLimits { actions: Some(200), ..RunLimits::default() };
+        let program = compile(&text, Options::default());
+        let mut runner = Runner::new(&program, Box::new(RoundRobin::default()), 1, Box::new(NoDevices), limits).expect("it runs");
+        runner.run(&mut |_| {});
+        runner.figures().missed
+    };
+    let work = "FOR i := 0 TO 3000000 DO k := i MOD 7 END";
+    assert_eq!(missed("DEADLINE 1", &format!("{work}; p!go")), 1);
+    assert_eq!(missed("DEADLINE 1", &format!("p!go; {work}")), 1);
+    assert_eq!(missed("DEADLINE 1", &format!("{work}; p!go; WHILE TRUE DO RESCHEDULE END")), 1);
+    assert_eq!(missed("DEADLINE 60000", &format!("{work}; p!go")), 0);
+    assert_eq!(missed("", &format!("{work}; p!go")), 0);
+}
+
 #[test]
 fn every_model_runs() {
     for entry in std::fs::read_dir(models()).expect("the folder") {

@@ -58,6 +58,14 @@ pub fn expressions(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) 
     all
 }
 
+/// The head of a process after its name.
+#[derive(Default)]
+struct Head {
+    parameters: Vec<(bool, Name, TypeTree)>,
+    period: Option<crate::ast::Expression>,
+    deadline: Option<crate::ast::Expression>,
+}
+
 /// The name of a token in messages.
 fn describe(token: &Token) -> String {
     match token {
@@ -324,7 +332,25 @@ impl Parser<'_> {
     fn process(&mut self, property: bool) -> Parsed<Process> {
         let name = self.name("the name of the process")?;
         let exported = self.exported();
-        let mut parameters = Vec::new();
+        let mut head = Head::default();
+        // After an error in the head the rest of the process is read as usual.
+        if self.head(property, &mut head).is_ok() {
+            self.separator();
+        } else {
+            while !self.is_any(&["CONST", "TYPE", "VAR", "PORT", "PROCESS", "PROPERTY", "BEGIN", "END"]) && *self.peek() != Token::End {
+                self.advance();
+            }
+        }
+        let declarations = self.declarations();
+        let body = if self.take("BEGIN") { self.statements() } else { Vec::new() };
+        let end = self.end_of(&name, ";");
+        let Head { parameters, period, deadline } = head;
+        Ok(Process { name, exported, parameters, period, deadline, declarations, body, end })
+    }
+
+    /// The head of a process after its name.
+    fn head(&mut self, property: bool, head: &mut Head) -> Parsed<()> {
+        let Head { parameters, period, deadline } = head;
         if self.is("(") {
             let open = self.span();
             self.advance();
@@ -346,12 +372,11 @@ impl Parser<'_> {
                 let _: Parsed<()> = self.error(open, "a property has no parameters".to_owned(), None);
             }
         }
-        let (mut period, mut deadline) = (None, None);
         // These words are not reserved, because nothing else occurs between the head and its `;`.
         while let Token::Name(word) = self.peek() {
             let timing = match word.as_ref() {
-                "PERIOD" => &mut period,
-                "DEADLINE" => &mut deadline,
+                "PERIOD" => &mut *period,
+                "DEADLINE" => &mut *deadline,
                 _ => break,
             };
             let span = self.span();
@@ -361,11 +386,7 @@ impl Parser<'_> {
                 let _: Parsed<()> = self.error(span, "a process has one period and one deadline, and a property has none".to_owned(), None);
             }
         }
-        self.separator();
-        let declarations = self.declarations();
-        let body = if self.take("BEGIN") { self.statements() } else { Vec::new() };
-        let end = self.end_of(&name, ";");
-        Ok(Process { name, exported, parameters, period, deadline, declarations, body, end })
+        Ok(())
     }
 
     fn type_tree(&mut self) -> Parsed<TypeTree> {

@@ -8,6 +8,7 @@ mod expressions;
 mod statements;
 
 use crate::ast::{self, Declaration, Name, Qualified, TypeTree};
+use crate::library::SYSTEM;
 use crate::limits::{MAX_DEPTH, MAX_DIAGNOSTICS, MAX_ELEMENTS, MAX_VALUES};
 use crate::tree::{Action, Channel, Expression, INTEGER, INTEGERS, Kind, Message, Process, Program, Record, Statement, Type, Variable};
 pub(crate) use expressions::{compute, number, range};
@@ -340,18 +341,27 @@ impl Resolver<'_> {
                 let (_, scope) = self.modules.get(number)?;
                 match scope.get(&name.text) {
                     Some((entity, _, true)) => Some(entity.clone()),
-                    Some((_, span, false)) => {
+                    Some((entity, span, false)) => {
                         let span = *span;
+                        let is_port = |id: &usize| matches!(self.program.variables[*id].ty, Type::Channel(_) | Type::Unknown);
+                        let may_be_exported = !matches!(entity, Entity::Variable(id) if !is_port(id));
                         if self.diagnostics.len() < MAX_DIAGNOSTICS {
                             let message = format!("`{}` is not exported by `{}`", name.text, module.text);
-                            let hint = format!("write `{}*` where it is declared", name.text);
+                            let hint = if may_be_exported {
+                                format!("write `{}*` where it is declared", name.text)
+                            } else {
+                                "no variables are shared between modules; export a process that sets it, or a port".to_owned()
+                            };
                             self.diagnostics.push(Diagnostic::error(name.span, message).with_hint(hint).with_label(span, "declared here"));
                         }
                         None
                     }
                     None => {
                         let known: Vec<String> = scope.iter().filter(|(_, entry)| entry.2).map(|(name, _)| name.clone()).collect();
-                        let hint = did_you_mean(&name.text, known.iter().map(String::as_str));
+                        let mut hint = did_you_mean(&name.text, known.iter().map(String::as_str));
+                        if module.text == SYSTEM && matches!(name.text.as_str(), "PORTIN" | "PORTOUT") {
+                            hint = Some(format!("write `{}(…)`, without the name of the module", name.text));
+                        }
                         self.error(name.span, format!("`{}` has no `{}`", module.text, name.text), hint.as_deref());
                         None
                     }

@@ -15,6 +15,7 @@ mod moves;
 mod narrator;
 mod options;
 mod program;
+mod requests;
 mod retold;
 mod step;
 mod trail;

@@ -3,6 +3,7 @@
 use crate::moves::ProgramMoves;
 use crate::narrator::ReplayError;
 use crate::options::{Choice, options};
+use crate::requests::tell_requests;
 use crate::values::{View, queues, view};
 use crate::waiting::{Waiting, waiting};
 use crate::words::{NotAState, Tell, Words};
@@ -72,7 +73,9 @@ impl Words for ProgramWords {
     }
 
     fn waiting(&self, trace: &Trace) -> Vec<Waiting> {
-        waiting(self.program(), trace).unwrap_or_default()
+        let mut found = waiting(self.program(), trace).unwrap_or_default();
+        tell_requests(self.program(), trace, &mut found);
+        found
     }
 
     fn queues(&self, state: &[u8]) -> Vec<Vec<Vec<u8>>> {

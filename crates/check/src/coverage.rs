@@ -330,7 +330,7 @@ fn code_before(program: &Verified, step: Addr) -> impl Iterator<Item = &Op> {
 }
 
 /// The STEPs whose code has such an operation.
-fn steps_with(program: &Verified, has: impl Fn(&Op) -> bool) -> Vec<Addr> {
+pub(crate) fn steps_with(program: &Verified, has: impl Fn(&Op) -> bool) -> Vec<Addr> {
     let code = &program.program().code[..program.program().atoms_start().index()];
     let steps = (0..code.len()).filter(|&at| matches!(code[at], Op::Step { .. })).map(|at| Addr(at as u32));
     steps.filter(|&step| code_before(program, step).any(&has)).collect()

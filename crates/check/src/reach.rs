@@ -1,8 +1,8 @@
 //! Whether a statement can be executed, and a path that does it.
 //!
-//! The system is searched with one more kind of fault: a transition that executes a statement of
-//! the wanted line. Faults of the model do not end the search. The reference interpreter executes a
-//! path that is found, and the last step must contain the statement.
+//! The system is searched with one more kind of fault: a transition that executes one of the wanted
+//! steps. Faults of the model do not end the search. The reference interpreter executes a path that
+//! is found, and its last transition must contain the step.
 
 use crate::coverage::leading_to;
 use crate::plan::{Plan, Por};
@@ -19,7 +19,7 @@ use search::Task;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
-use vm::{Event, Interpreter};
+use vm::{Event, Explained, Interpreter};
 
 /// The number of the fault; no fault of a program has it.
 const REACHED: u32 = u32::MAX;
@@ -54,6 +54,17 @@ pub fn reach(
     if targets.is_empty() {
         return Err(Refusal::Combination("there is no statement on this line"));
     }
+    reach_steps(subject, program, targets, plan, surroundings)
+}
+
+/// Looks for a path whose last transition executes one of these STEPs of the subject's program.
+pub(crate) fn reach_steps(
+    subject: &dyn Subject,
+    program: &Arc<Verified>,
+    targets: HashSet<u32>,
+    plan: &Plan,
+    surroundings: &Surroundings<'_>,
+) -> Result<(Reach, Statistics), Refusal> {
     let plan = Plan { por: Por::Off, ..*plan };
     plan.refuse(false)?;
     let system = subject.system(plan.engine, Arc::default(), surroundings.observer);
@@ -80,21 +91,14 @@ pub fn reach(
         Verdict::Violated(violation) => {
             let mut narrator = subject.narrator();
             narrator.give_up_when(enough(&plan, &surroundings.cancel));
-            let trace = with_states(&system, violation.trace);
-            let hits = |steps: &Vec<Step>| steps.last().is_some_and(|step| is_there(step, file, line));
-            match trace.and_then(|trace| Some((narrator.replay(&trace).ok().filter(hits)?, trace))) {
+            let trace = with_states(&system, violation.trace).filter(|trace| system.ends_there(trace));
+            match trace.and_then(|trace| Some((narrator.replay(&trace).ok()?, trace))) {
                 Some((steps, trace)) => Reach::By { trace, steps },
                 None => Reach::Unknown(StopReason::TraceLost(violation.fault)),
             }
         }
     };
     Ok((answer, outcome.statistics))
-}
-
-/// Whether a step executes a statement of the line.
-fn is_there(step: &Step, file: Option<&str>, line: u32) -> bool {
-    let mut places = step.statements.iter().flat_map(|told| told.position.iter().chain(&told.origin));
-    places.any(|at| at.line == line && file.is_none_or(|file| at.file.ends_with(file)))
 }
 
 /// The path with the state after its last step. The trace of a search may lack it, because a fault
@@ -151,16 +155,26 @@ impl Reaching {
             entries.iter().filter(|entry| self.targets.contains(&entry.step)).map(|entry| entry.action).collect();
         let may = entries.iter().any(|entry| self.leading.contains(&entry.step));
         if hits.is_empty() && may {
-            for explained in self.interpreter.explain(state).unwrap_or_default() {
-                let history = &explained.history;
-                let events = history.beginning().into_iter().chain(history.ending());
-                let mut steps = events.filter_map(|event| if let Event::Step { step, .. } = event { Some(step.0) } else { None });
-                if steps.any(|step| self.targets.contains(&step)) {
-                    hits.insert(explained.action);
-                }
-            }
+            hits.extend(self.explained(state));
         }
         hits
+    }
+
+    /// The actions in a state that execute the statement, by the reference interpreter.
+    fn explained(&self, state: &[u8]) -> Vec<Action> {
+        let executes = |explained: &Explained| {
+            let history = &explained.history;
+            let mut events = history.beginning().into_iter().chain(history.ending());
+            events.any(|event| matches!(event, Event::Step { step, .. } if self.targets.contains(&step.0)))
+        };
+        let all = self.interpreter.explain(state).unwrap_or_default();
+        all.iter().filter(|explained| executes(explained)).map(|explained| explained.action).collect()
+    }
+
+    /// Whether the last transition of a trace executes the statement.
+    fn ends_there(&self, trace: &Trace) -> bool {
+        let (Some(last), Some(before)) = (trace.steps.last(), trace.steps.len().checked_sub(1)) else { return false };
+        trace.state_after(before).is_some_and(|state| self.explained(state).contains(&last.action))
     }
 }
 

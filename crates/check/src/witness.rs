@@ -6,8 +6,9 @@
 //! path that evaluates one, for end states a path to an accepted end.
 
 use crate::claim::{Claim, NotChecked, Refuted};
+use crate::coverage::steps_with;
 use crate::plan::{Only, Plan, Por};
-use crate::reach::{Reach, reach};
+use crate::reach::{Reach, reach_steps};
 use crate::run::{Refusal, Surroundings, enough, run_in};
 use crate::stores;
 use crate::subject::{Selected, Subject};
@@ -18,6 +19,7 @@ use contract::{Answer, Fault, Finding, Property, PropertyKind, Proposition, Stat
 use logic::{Id, Node};
 use replay::Step;
 use search::Task;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A run that shows a property.
@@ -111,17 +113,20 @@ fn satisfying(claim: &Claim, refuted: &Refuted, lefts: &[Id]) -> Result<Claim, N
 fn of_assertion(subject: &dyn Subject, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Result<ShownRun, String>, Refusal> {
     let Some(program) = subject.byte_code() else { return Ok(Err("this model has no assertions".to_owned())) };
     let tables = program.program();
-    let mut places: Vec<(String, u32)> = Vec::new();
-    for (at, op) in tables.code.iter().enumerate() {
-        if let (Op::Assert {}, Some(span)) = (op, tables.span_at(bytecode::Addr(at as u32))) {
-            let file = tables.files.get(span.file.index()).cloned().unwrap_or_default();
-            places.push((file, span.line));
+    // A line may have other statements than the assertion, so the step decides. Copies of one
+    // assertion, as from an inline, are looked for together.
+    let mut places: Vec<((String, u32), HashSet<u32>)> = Vec::new();
+    for step in steps_with(program, |op| matches!(op, Op::Assert {})) {
+        let Some(span) = tables.span_at(step) else { continue };
+        let place = (tables.files.get(span.file.index()).cloned().unwrap_or_default(), span.line);
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, steps)) => _ = steps.insert(step.0),
+            None => places.push((place, HashSet::from([step.0]))),
         }
     }
-    places.dedup();
     let plan = Plan { order: Order::Breadth, ..*plan };
-    for (file, line) in places {
-        if let Ok((Reach::By { trace, steps }, _)) = reach(subject, Some(&file), line, &plan, surroundings) {
+    for ((file, line), steps) in places {
+        if let Ok((Reach::By { trace, steps }, _)) = reach_steps(subject, program, steps, &plan, surroundings) {
             let what = format!("a path that evaluates the assertion at {file}:{line}");
             return Ok(Ok(ShownRun { what, trace, steps }));
         }

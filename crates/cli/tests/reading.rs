@@ -153,3 +153,29 @@ fn a_run_shows_what_holds() {
     let told: Vec<&str> = json["witnesses"].as_array().expect("a list").iter().filter_map(|shown| shown["message"].as_str()).collect();
     assert_eq!(told, ["a path that evaluates the assertion at ends.pml:2", "a shortest path to an accepted end"]);
 }
+
+#[test]
+fn a_witness_evaluates_the_assertion_itself() {
+    let told = |model: &str| {
+        let json = Folder::with("model.pml", model).run(&["check", "model.pml", "--witness", "--json"]).exits(0).json();
+        json["witnesses"].as_array().expect("a list").iter().find(|shown| shown["property"] == "assertions").expect("it is there").clone()
+    };
+    // Another statement of the same line is no witness, and neither is one of the same transition.
+    for model in [
+        "byte x; active proctype P() { if :: x == 1 -> assert(x == 1) :: else -> skip fi }\n",
+        "byte x; active proctype P() { d_step { if :: x == 1 -> assert(x == 1) :: else -> skip fi; x = 2 } }\n",
+    ] {
+        let shown = told(model);
+        assert_eq!((&shown["message"], &shown["trace"]), (&"no assertion was ever evaluated".into(), &Value::Null), "{shown}");
+    }
+    for model in [
+        "byte x; active proctype P() { x = 1; if :: x == 1 -> assert(x == 1) :: else -> skip fi }\n",
+        "byte x; active proctype P() { d_step { x = 1; if :: x == 1 -> assert(x == 1) :: else -> skip fi; x = 2 } }\n",
+    ] {
+        let shown = told(model);
+        let last = shown["trace"].as_array().expect("a path").last().expect("a step");
+        let rest = last["then"].as_array().cloned().unwrap_or_default();
+        let all = rest.iter().chain([last]).filter_map(|told| told["statement"].as_str());
+        assert!(all.into_iter().any(|statement| statement == "assert(x == 1)"), "{shown}");
+    }
+}

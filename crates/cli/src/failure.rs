@@ -99,6 +99,9 @@ pub struct FailureJson {
 pub struct DiagnosticJson {
     /// `error`, `warning` or `note`.
     severity: String,
+    /// The name of a warning, for `-A` and `-W`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'static str>,
     message: String,
     file: String,
     /// From 1.
@@ -145,12 +148,13 @@ fn diagnostic_json(map: &SourceMap, diagnostic: &Diagnostic) -> DiagnosticJson {
     let location = map.location(diagnostic.span);
     DiagnosticJson {
         severity: diagnostic.severity.to_string(),
+        name: diagnostic.name,
         message: diagnostic.message.clone(),
         file: map.name(diagnostic.span.file).to_owned(),
         line: location.line,
         column: location.column,
         hint: diagnostic.hint.clone(),
-        notes: diagnostic.notes.clone(),
+        notes: diagnostic.notes.to_vec(),
         labels: diagnostic.labels.iter().map(|label| label_json(map, label)).collect(),
         fix: diagnostic.fix.as_ref().map(|fix| fix_json(map, fix)),
     }

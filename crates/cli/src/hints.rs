@@ -33,7 +33,7 @@ fn asleep(model: &Model, trace: &Trace) -> bool {
 /// server that may wait for ever.
 fn end_label(model: &Model, trace: &Trace) -> Option<String> {
     let waiting = model.narrator.waiting(trace);
-    if !replay::cycle(&waiting).is_empty() {
+    if !replay::knot(&waiting).cycle.is_empty() {
         return None;
     }
     let process = waiting.iter().find(|process| !process.may_end)?;

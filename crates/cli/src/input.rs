@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::paths;
 use crate::terminal;
+use crate::warnings::WarningArguments;
 use bytecode::{Addr, Verified};
 use check::{Claim, Ctl, CtlForm, Enclosed, Measure, Saved, Selected, Subject};
 use contract::Trace;
@@ -11,7 +12,7 @@ use logic::PlainAutomaton;
 use replay::{Narrator, Numbered, Trail};
 use report::Witness;
 use report::json::ViolationJson;
-use source::SourceMap;
+use source::{Diagnostic, SourceMap};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -65,6 +66,8 @@ pub struct Wanted<'a> {
     pub measure: Option<&'a str>,
     /// Further expressions over its states.
     pub expressions: &'a [Expression],
+    /// Which warnings are given, and which are errors.
+    pub policy: Option<&'a WarningArguments>,
 }
 
 impl Wanted<'_> {
@@ -124,13 +127,32 @@ pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure
     model_with(path, defines, &Wanted::default())
 }
 
-/// The warnings of the linter about a valid model.
-pub fn lint(path: &Path, defines: &[(String, String)]) -> Result<(SourceMap, Vec<languages::Warning>), Failure> {
-    // The errors of a model come first.
-    let name = model(path, defines)?.name;
-    let contents = read(path).map_err(|error| Failure::read(path, error))?;
+/// All warnings about a valid model, those of the linter included.
+pub fn lint(path: &Path, defines: &[(String, String)]) -> Result<(SourceMap, Vec<Diagnostic>), Failure> {
+    let name = shown_name(path);
+    let contents = bytes(path)?;
     let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
-    Ok(languages::lint(Input { name: &name, bytes: &contents, defines, formulas: &[], files: &mut disk }))
+    // The errors of a model come first.
+    let source = Input { name: &name, bytes: &contents, defines, formulas: &[], files: &mut disk };
+    let loaded = languages::load(source).map_err(|reason| foreign(path, &contents).unwrap_or_else(|| rejected(reason)))?;
+    let (map, warnings) = languages::lint(Input { name: &name, bytes: &contents, defines, formulas: &[], files: &mut disk });
+    // A language without a linter may have warnings all the same.
+    Ok(if warnings.is_empty() { (loaded.map, loaded.warnings) } else { (map, warnings) })
+}
+
+/// Finds out whether a warning about a valid model is an error for the user.
+fn deny(policy: &WarningArguments, loaded: &languages::Loaded, source: Input<'_>) -> Result<(), Failure> {
+    let diagnostics = policy.denied(&loaded.warnings);
+    if !diagnostics.is_empty() {
+        return Err(Failure::Model { map: loaded.map.clone(), diagnostics });
+    }
+    let (map, warnings) = if policy.warn.is_empty() { Default::default() } else { languages::lint(source) };
+    let diagnostics = policy.denied(&warnings);
+    if diagnostics.is_empty() { Ok(()) } else { Err(Failure::Model { map, diagnostics }) }
+}
+
+fn shown_name(path: &Path) -> String {
+    if is_standard_input(path) { "standard input".to_owned() } else { paths::shown(path) }
 }
 
 /// Like [`model`], with the properties and expressions of `wanted`, whose parts become atoms of the
@@ -139,7 +161,7 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     let Wanted { ltl, measure, finite, .. } = *wanted;
     let branching = wanted.ctl.iter().map(|text| branching(text)).collect::<Result<Vec<_>, _>>()?;
     let automaton = wanted.automaton.map(automaton).transpose()?;
-    let name = if is_standard_input(path) { "standard input".to_owned() } else { paths::shown(path) };
+    let name = shown_name(path);
     let contents = bytes(path)?;
     let mut disk = Disk { files: vec![path.to_owned()], names: vec![name.clone()] };
     let sums = measure.map(check::parse_measure).unwrap_or_default();
@@ -173,6 +195,11 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
         }
         names.extend(ltl.iter().filter(|text| stated.contains(text)).cloned());
         names.extend(named.into_iter().map(|(name, _)| name));
+    }
+    if let Some(policy) = wanted.policy {
+        policy.refuse_unknown()?;
+        loaded.warnings = policy.given(loaded.warnings);
+        deny(policy, &loaded, Input { name: &name, bytes: &contents, defines, formulas: &[], files: &mut disk })?;
     }
     if !loaded.warnings.is_empty() {
         // Standard error may be closed; the answer does not depend on it.

@@ -32,6 +32,7 @@ mod session;
 mod spill;
 mod team;
 mod terminal;
+mod warnings;
 mod watch;
 
 use args::Arguments;

@@ -12,7 +12,7 @@ pub fn command(verdict: &Verdict, model: &Model, trace: Option<&Path>) -> Option
         Verdict::Violated(violation) if !violation.trace.steps.is_empty() => violation,
         // Only a program has statements that could be covered.
         Verdict::Holds if !from_input && model.subject.byte_code().is_some() && is_new("--coverage") => {
-            return Some(format!("everypath {} --coverage", typed()));
+            return Some(format!("everypath {} --coverage  # what never happened, and what holds for nothing", typed()));
         }
         _ => return None,
     };

@@ -87,7 +87,7 @@ pub fn run(arguments: &CheckArguments, place: &Place, mut session: Session) -> R
         Reach::Never => "never reached: no path executes a statement on this line\n".to_owned(),
         Reach::Unknown(reason) => format!("unknown: {reason}\n"),
     };
-    let (states, time) = (text::count(statistics.states), text::duration(statistics.elapsed));
-    say(&format!("{told}\n{states} states, {time}\n"));
+    let states = if statistics.states == 1 { "1 state".to_owned() } else { format!("{} states", text::count(statistics.states)) };
+    say(&format!("{told}\n{states}, {}\n", text::duration(statistics.elapsed)));
     Ok(exit)
 }

@@ -3,10 +3,11 @@
 use crate::failure::Failure;
 use crate::input::Model;
 use crate::output::Output;
+use crate::{complain, paths};
 use clap::Args;
 use contract::{Trace, Verdict};
 use report::json::CheckJson;
-use report::{Chart, Page, Timeline, itf, junit, sarif};
+use report::{Chart, Page, Timeline, itf, junit, junit_rejected, sarif, sarif_rejected};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -18,10 +19,10 @@ pub struct ReportArguments {
     /// the source, a chart
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the verdicts to FILE as JUnit XML
+    /// Write the verdicts to FILE as JUnit XML, or what is wrong with the model
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write violations and warnings to FILE as a SARIF log
+    /// Write violations and warnings to FILE as a SARIF log, or what is wrong with the model
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
     /// Write the values along the path to FILE, in the Informal Trace Format (ITF)
@@ -56,6 +57,21 @@ impl ReportArguments {
         Ok(Reports { arguments: self, html, junit, sarif, itf, timeline })
     }
 
+    /// Writes what is wrong with a model to the files that other programs read. Returns the failure.
+    pub fn tell_rejected(&self, model: Option<&Path>, failure: Failure) -> Failure {
+        if let (Failure::Model { map, diagnostics }, Some(model)) = (&failure, model) {
+            let name = paths::shown(model);
+            let written = self.open(&[model]).and_then(|files| {
+                if let Some(file) = &files.junit {
+                    file.write(junit_rejected(&name, map, diagnostics))?;
+                }
+                files.sarif.map_or(Ok(()), |file| file.write(sarif_rejected(map, diagnostics, env!("EVERYPATH_VERSION"))))
+            });
+            written.unwrap_or_else(|unwritten| complain(&unwritten));
+        }
+        failure
+    }
+
     /// Whether any report is wanted.
     pub fn any(&self) -> bool {
         self.html.is_some() || self.junit.is_some() || self.sarif.is_some() || self.itf.is_some() || self.timeline.is_some()
@@ -71,13 +87,14 @@ impl Reports<'_> {
         witness: Option<&Trace>,
         answer: &CheckJson,
         timeline: &Timeline,
+        folding: bool,
     ) -> Result<(), Failure> {
         let trace = match verdict {
             Verdict::Violated(violation) => Some(&violation.trace),
             _ => witness,
         };
         if let Some(file) = &self.html {
-            file.write(page(model, trace, answer, timeline))?;
+            file.write(page(model, trace, answer, timeline, folding))?;
         }
         if let Some(file) = &self.junit {
             file.write(junit(&model.name, answer))?;
@@ -100,11 +117,11 @@ impl Reports<'_> {
     }
 }
 
-fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson, timeline: &Timeline) -> String {
+fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson, timeline: &Timeline, folding: bool) -> String {
     let over_time = timeline.is_worth_a_picture().then(|| timeline.svg("The search over time"));
     let chart = trace.and_then(|trace| {
         let steps = model.narrator.replay(trace).ok()?;
-        Some(Chart::new(&model.narrator, &model.witness(trace.clone(), answer.violation.clone(), None), &steps).svg())
+        Some(Chart::new(&model.narrator, &model.witness(trace.clone(), answer.violation.clone(), None), &steps, folding).svg())
     });
     let initial = trace.and_then(|trace| model.narrator.view(&trace.initial).ok()).map(|view| view.values()).unwrap_or_default();
     let typed: Vec<String> = std::env::args().skip(1).collect();

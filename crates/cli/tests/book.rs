@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// A line without the parts that differ from run to run.
 fn steady(line: &str) -> &str {
-    let timed = line.contains(" states, ") && [" µs", " ms", " s"].iter().any(|unit| line.ends_with(unit));
+    let timed = (line.contains(" states, ") || line.contains(" state, ")) && [" µs", " ms", " s"].iter().any(|unit| line.ends_with(unit));
     let of_spin = line.starts_with("pan: elapsed") || line.starts_with("pan: rate") || line.contains(" memory usage");
     if timed || of_spin || line.ends_with(" states/s") || line.contains(" memory: ") { "…" } else { line }
 }

@@ -51,6 +51,29 @@ fn a_rendezvous_without_a_partner_is_told() {
 }
 
 #[test]
+fn the_cycle_of_waiting_goes_through_those_who_have_what_is_waited_for() {
+    // Each philosopher has taken a fork. The forks wait for philosophers too, but have nothing.
+    let json = waiting(
+        "#define N 3\nchan fork[N] = [0] of { bit };\nproctype Fork(byte i) { do :: fork[i] ! 0; fork[i] ? _ od }\n\
+         proctype Phil(byte i) { do :: fork[i] ? _; fork[(i+1)%N] ? _; fork[i] ! 0; fork[(i+1)%N] ! 0 od }\n\
+         init { byte i; atomic { for (i : 0 .. N-1) { run Fork(i); run Phil(i) } } }\n",
+    );
+    let name = |pid: &Value| json["waiting"][pid.as_u64().expect("a number") as usize]["process"].clone();
+    let cycle = json["waiting_cycle"].as_array().expect("a cycle");
+    assert_eq!(cycle.iter().map(name).collect::<Vec<_>>(), ["Phil", "Phil", "Phil"], "{json}");
+    assert_eq!(json["waiting_others"].as_array().expect("others").iter().map(name).collect::<Vec<_>>(), ["Fork", "Fork", "Fork"]);
+    // The one that took the fork is told first.
+    let first = &json["waiting"][2]["options"][0]["waits_for"][0];
+    assert_eq!((name(&json["waiting"][2]["pid"]), name(first)), ("Phil".into(), "Phil".into()), "{json}");
+    // A process that could be helped by one that waits for nobody is in no cycle.
+    let json = waiting(
+        "chan a = [0] of { bit }; chan b = [0] of { bit }; chan c = [0] of { bit };\nactive proctype P() { a ? _; b ! 0 }\n\
+         active proctype Q() { b ? _; a ! 0 }\nactive proctype R() { c ? _; a ! 0 }\n",
+    );
+    assert_eq!(json.get("waiting_cycle"), None, "{json}");
+}
+
+#[test]
 fn messages_that_do_not_match_are_told() {
     let json = waiting("chan c = [2] of { byte };\nactive proctype P() { c!1; c??3; skip }\n");
     let option = &json["waiting"][0]["options"][0];
@@ -122,7 +145,9 @@ fn reports_are_written_to_files() {
     for part in ["id=\"slider\"", "id=\"data\"", "class=\"source\"", "<svg", "Coverage", "&#39;&lt;&#39;"] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(read("r.xml").contains("failures=\"1\""));
+    let junit = read("r.xml");
+    assert!(junit.contains("failures=\"1\"") && junit.contains("name=\"assertions\""), "{junit}");
+    assert!(!junit.contains("other-violation") && junit.contains("message=\"the search ended with another violation\""), "{junit}");
     let sarif: Value = serde_json::from_str(&read("r.sarif")).expect("JSON");
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "assertion violated", "{sarif}");
     assert!(sarif["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"].as_array().is_some_and(|all| !all.is_empty()));
@@ -131,6 +156,20 @@ fn reports_are_written_to_files() {
     for state in states {
         assert!(vars.iter().all(|name| state.get(name.as_str().unwrap_or_default()).is_some()), "{itf}");
     }
+    // A process that is created later has variables of one type from the beginning.
+    let late = Folder::with(
+        "late.pml",
+        "mtype = { a, b };\nproctype Q(byte n) { mtype m; m = b; assert(n != 3) }\nactive proctype P() { byte x; x = 2; run Q(3) }\n",
+    );
+    late.run(&["check", "late.pml", "--itf", "t.itf.json"]).exits(1);
+    let itf: Value = serde_json::from_str(&late.read("t.itf.json")).expect("JSON");
+    let states = itf["states"].as_array().expect("a list");
+    let kind = |value: &Value| (value.is_number(), value.is_string(), value.is_array(), value.is_boolean());
+    for name in itf["vars"].as_array().expect("a list") {
+        let name = name.as_str().expect("a name");
+        assert!(states.iter().all(|state| kind(&state[name]) == kind(&states[0][name])), "{name}: {itf}");
+    }
+    assert!(states[0]["#meta"]["absent"].as_array().is_some_and(|absent| !absent.is_empty()), "{itf}");
     let summary = folder.run(&["check", "model.pml", "--format", "spin"]).exits(1).out;
     assert!(summary.contains("errors: 1") && summary.contains("states, stored"), "{summary}");
     folder.run(&["check", "model.pml", "--html", "model.pml"]).exits(2);
@@ -155,4 +194,89 @@ fn a_path_to_a_statement_is_found_or_there_is_none() {
     folder.run(&["check", "model.pml", "--reach", "x"]).exits(2);
     folder.run(&["check", "model.pml", "--reach", "14", "--trace", "there.trace"]).exits(0);
     folder.run(&["replay", "there.trace"]).exits(0);
+}
+
+#[test]
+fn faults_are_told_with_their_values() {
+    let because = |model: &str| {
+        let json = Folder::with("model.pml", model).run(&["check", "model.pml", "--json", "--no-merge"]).exits(1).json();
+        json["trace"].as_array().and_then(|steps| steps.last()).map(|step| step["because"].clone()).unwrap_or_default()
+    };
+    let array = "byte a[3]; byte i = 2;\n";
+    for (body, told) in [
+        ("i++; a[i] = 1", "the index is 3, and `a` has 3 elements"),
+        ("i = a[i + 2]", "the index is 4, and `a` has 3 elements"),
+        ("byte b[2]; i = 7; b[i] = 1", "the index is 7, and `b` has 2 elements"),
+        ("i = 5; assert(i < 3 && a[0] == 1)", "it read i = 5"),
+        ("a[1] = 4; assert(i == 2 && a[1] < 4)", "it read i = 2, a[1] = 4"),
+        ("i = 0; a[0] = 5 / i", "it read i = 0"),
+    ] {
+        assert_eq!(because(&format!("{array}active proctype P() {{ {body} }}\n")), told, "{body}");
+    }
+    let text =
+        Folder::with("model.pml", &format!("{array}active proctype P() {{ i++; a[i] = 1 }}\n")).run(&["check", "model.pml"]).exits(1).out;
+    assert!(text.contains("the index is 3, and `a` has 3 elements"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_written_for_other_programs() {
+    let folder = Folder::with("broken.pml", "byte x;\ninit { x = 1 y = 2 }\n");
+    let files = ["--junit", "r.xml", "--sarif", "r.sarif", "--html", "r.html"];
+    folder.run(&[&["check", "broken.pml"][..], &files].concat()).exits(2);
+    let sarif: Value = serde_json::from_str(&folder.read("r.sarif")).expect("JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("a list");
+    let region = &results[0]["locations"][0]["physicalLocation"]["region"];
+    assert_eq!((&results[0]["level"], &region["startLine"], &region["startColumn"]), (&"error".into(), &2.into(), &14.into()), "{sarif}");
+    let junit = folder.read("r.xml");
+    assert!(junit.contains("errors=\"1\"") && junit.contains("broken.pml:2:14: expected"), "{junit}");
+    assert!(!folder.path("r.html").exists());
+    // A warning that the user does not accept is an error too.
+    let folder = Folder::with("model.pml", "byte x, y;\ninit { x = 300 }\n");
+    folder.run(&["check", "model.pml"]).exits(0);
+    folder.run(&["check", "model.pml", "-W", "no-effect"]).exits(0);
+    folder.run(&["check", "model.pml", "-W", "no-such-warning"]).exits(2);
+    folder.run(&["check", "model.pml", "-W", "all", "-A", "unused-variable", "-A", "value-does-not-fit"]).exits(0);
+    folder.run(&["check", "model.pml", "-W", "value-does-not-fit", "--sarif", "w.sarif"]).exits(2);
+    let sarif: Value = serde_json::from_str(&folder.read("w.sarif")).expect("JSON");
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "value-does-not-fit", "{sarif}");
+    // Warnings of the parser have names as well.
+    let folder = Folder::with("model.pml", "byte x;\ninit { do :: x++ :: else -> break od }\n");
+    let given = folder.run(&["lint", "model.pml", "--json"]).exits(0).json();
+    assert_eq!((&given["warnings"][0]["name"], &given["warnings"][0]["hint"]), (&"else-never-runs".into(), &Value::Null), "{given}");
+    assert!(folder.run(&["check", "model.pml", "--depth", "2"]).err.contains("[else-never-runs]"));
+    assert!(!folder.run(&["check", "model.pml", "--depth", "2", "-A", "else-never-runs"]).err.contains("[else-never-runs]"));
+}
+
+#[test]
+fn colours_are_used_if_and_only_if_the_user_wants_them() {
+    let folder = Folder::with("model.pml", "byte x;\ninit { x = 1; assert(x == 2) }\n");
+    let broken = Folder::with("broken.pml", "init { x }\n");
+    let with = |folder: &Folder, file: &str, variables: &[(&str, &str)]| {
+        let mut command = folder.command(&["check", file]);
+        ["NO_COLOR", "CLICOLOR_FORCE"].iter().for_each(|name| drop(command.env_remove(name)));
+        let output = command.envs(variables.iter().copied()).output().expect("the command runs");
+        [output.stdout, output.stderr].concat().contains(&0x1b)
+    };
+    for (folder, file) in [(&folder, "model.pml"), (&broken, "broken.pml")] {
+        assert!(!with(folder, file, &[]), "the output is no terminal");
+        assert!(with(folder, file, &[("CLICOLOR_FORCE", "1")]), "{file}");
+        assert!(!with(folder, file, &[("CLICOLOR_FORCE", "0")]), "{file}");
+        assert!(!with(folder, file, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), "{file}");
+    }
+}
+
+#[test]
+fn a_page_tells_both_sides_of_a_rendezvous_and_lines_that_ran_in_part() {
+    let model = "chan c = [0] of { byte };\nactive proctype P() { c ! 1; assert(false) }\n\
+                 active proctype Q() { byte x; c ? x; if :: x == 2 -> skip :: else -> skip fi }\n";
+    let folder = Folder::with("model.pml", model);
+    folder.run(&["check", "model.pml", "--html", "r.html", "--coverage"]).exits(1);
+    let page = folder.read("r.html");
+    assert!(page.contains("1. P(0): c ! 1 | Q(1): c ? x"), "{page}");
+    let class = |line: usize| {
+        let before = page.split(&format!("\" id=\"l0-{line}\"")).next().unwrap_or_default();
+        before.rsplit("class=\"").next().unwrap_or_default().to_owned()
+    };
+    assert!(class(3).split(' ').any(|class| class == "part"), "{}", class(3));
+    assert!(!class(2).contains("never") && !class(2).contains("blocked"), "the end of a process does not matter: {}", class(2));
 }

@@ -137,7 +137,7 @@ impl Generator<'_> {
             StmtKind::Break => self.leave_loop(),
             StmtKind::If(options) => self.selection(options, span),
             StmtKind::Do(options) => self.repetition(options, span),
-            StmtKind::For { variable, range, body, header } => self.for_loop(variable, range, body, *header),
+            StmtKind::For { variable, range, body, header, .. } => self.for_loop(variable, range, body, *header),
             StmtKind::Select { variable, from, to } => {
                 self.warn(span, "the program takes the first of several values");
                 _ = to;

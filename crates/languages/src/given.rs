@@ -55,7 +55,7 @@ pub(crate) fn show_as_given(map: &mut SourceMap, diagnostics: &mut [Diagnostic],
             let mut here = readings.iter().filter(|reading| reading.file == name).peekable();
             here.peek().is_some() && !here.any(|reading| (reading.start..=reading.start + reading.given.text.len()).contains(&start))
         };
-        diagnostic.labels.retain(|label| !ours(label.span));
+        diagnostic.labels = diagnostic.labels.iter().filter(|label| !ours(label.span)).cloned().collect();
         let mut moved = false;
         let spans = std::iter::once(&mut diagnostic.span).chain(diagnostic.labels.iter_mut().map(|label| &mut label.span));
         for span in spans {

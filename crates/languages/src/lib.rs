@@ -10,7 +10,7 @@ mod given;
 mod load;
 pub mod testing;
 
-pub use ::promela::{Hybrid, LINTS, Warning};
+pub use ::promela::{Hybrid, LINTS};
 pub use given::Expression;
 pub use load::{Files, Input, Loaded, Model, NoFiles, Rejected, closed, decode, hybrid, lint, load, load_with};
 

@@ -270,9 +270,9 @@ pub(crate) fn promela(
     compiled.program
 }
 
-/// The warnings of the linter about a model, with the texts; none if the language has no linter or
-/// the model has errors.
-pub fn lint(source: Input<'_>) -> (SourceMap, Vec<::promela::Warning>) {
+/// All warnings about a model, those of the linter included, with the texts; none if the language
+/// has no linter or the model has errors.
+pub fn lint(source: Input<'_>) -> (SourceMap, Vec<Diagnostic>) {
     let mut map = SourceMap::new();
     let is_promela = language(source.name, source.bytes).is_some_and(|language| language.name == "Promela");
     let Some(file) = is_promela.then(|| text(&mut map, &source, &mut Vec::new())).flatten() else { return (map, Vec::new()) };

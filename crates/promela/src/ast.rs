@@ -373,6 +373,28 @@ pub enum Unary {
     Complement,
 }
 
+/// The texts of the steps that a `for` consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopParts {
+    /// The assignment before the loop.
+    pub first: Span,
+    /// The condition of each round.
+    pub test: Span,
+    /// The step to the next round.
+    pub next: Span,
+    /// The condition of the end.
+    pub leave: Span,
+    /// The jump out of the loop.
+    pub end: Span,
+}
+
+impl LoopParts {
+    /// All steps have this text.
+    pub fn alike(span: Span) -> LoopParts {
+        LoopParts { first: span, test: span, next: span, leave: span, end: span }
+    }
+}
+
 /// Operators between operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -508,6 +530,8 @@ pub enum StmtKind {
         body: Vec<Step>,
         /// From `for` to the closing parenthesis.
         header: Span,
+        /// The texts of the steps of the loop.
+        parts: LoopParts,
     },
     /// `select (v : a .. b)`, in the form that counts up.
     Select {

@@ -45,7 +45,7 @@ pub(crate) fn find_scratch(model: &mut Model, graphs: &[Graph], automata: &[Grap
         leaf.scratch = !kept.contains(&i);
         if !leaf.scratch {
             let message = format!("`{}` is read by transitions that have not written it: it stays in the state", leaf.name);
-            diagnostics.push(Diagnostic::warning(leaf.span, message));
+            diagnostics.push(Diagnostic::warning(leaf.span, message).named("hidden-in-state"));
         }
     }
 }

@@ -134,6 +134,9 @@ impl<'a> Lexer<'a> {
                 }
                 None => {
                     let c = self.rest().chars().next().unwrap_or('?');
+                    if c.is_alphabetic() {
+                        return self.foreign_word();
+                    }
                     self.at += c.len_utf8();
                     Tok::Bad(format!("the character {c:?}, which Promela does not use").into())
                 }
@@ -144,12 +147,24 @@ impl<'a> Lexer<'a> {
     fn word(&mut self) -> Tok {
         let length = self.rest().bytes().position(|b| !(b.is_ascii_alphanumeric() || b == b'_')).unwrap_or(self.rest().len());
         let word = &self.rest()[..length];
+        if !self.byte(length).is_ascii() && self.rest()[length..].starts_with(char::is_alphabetic) {
+            return self.foreign_word();
+        }
         self.at += length;
         let token = || match Key::from_text(word) {
             Some(key) => Tok::Key(key),
             None => Tok::Name(word.into()),
         };
         self.words.entry(word).or_insert_with(token).clone()
+    }
+
+    /// A word with letters of other languages, which is one mistake and not several.
+    fn foreign_word(&mut self) -> Tok {
+        let length = self.rest().find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(self.rest().len());
+        let word = &self.rest()[..length];
+        let letter = word.chars().find(|c| !c.is_ascii()).unwrap_or('?');
+        self.at += length;
+        Tok::Bad(format!("`{word}`, a name with the character {letter:?}, which Promela does not use").into())
     }
 
     /// A number as C's preprocessor defines it: digits and letters, with signs in exponents. `1..2`

@@ -37,7 +37,7 @@ mod token;
 mod unmatched;
 
 pub use hybrid::{Hybrid, Pair, hybrid};
-pub use lint::{NAMES as LINTS, Warning};
+pub use lint::NAMES as LINTS;
 pub use preprocess::{Included, Loader, NoFiles};
 pub use resolve::c::outline::{Meaning, NameInC, NotC, Outline, PieceKind, Variables, outline};
 pub use token::Text;
@@ -121,17 +121,19 @@ fn tokens(
     (tokens, diagnostics)
 }
 
-/// The warnings of the linter about a model; none if the model has errors.
-pub fn lint(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Vec<Warning> {
-    let (tokens, mut diagnostics) = tokens(map, file, loader, defines);
+/// All warnings about a model, those of the linter included; none if the model has errors.
+pub fn lint(map: &mut SourceMap, file: FileId, loader: &mut dyn Loader, defines: &[(String, String)]) -> Vec<Diagnostic> {
+    let Compiled { program: Some(_), diagnostics: mut warnings, .. } = compile(map, file, loader, defines) else { return Vec::new() };
+    let (tokens, _) = tokens(map, file, loader, defines);
     let end = Span::point(file, map.text(file).len());
     let mut reading = parser::parse(layout::imply_separators(tokens), end, map.next_id());
     let expansions = std::mem::take(&mut reading.expansions);
     if !expansions.is_empty() {
         map.add_expansions(expansions);
     }
-    diagnostics.append(&mut reading.diagnostics);
-    if diagnostics.iter().any(Diagnostic::is_error) { Vec::new() } else { lint::lint(&reading.model) }
+    warnings.append(&mut lint::lint(&reading.model));
+    sort(&mut warnings);
+    warnings
 }
 
 /// A compiled model.

@@ -17,43 +17,45 @@ pub const NAMES: &[(&str, &str)] = &[
     ("channel-without-sender", "a process receives from a channel, and no process sends to it"),
     ("constant-comparison", "a comparison with a value that the variable's type cannot hold"),
     ("d-step-blocks", "a statement inside a `d_step` that may block, which is an error when it does"),
+    ("deterministic-process", "a `D_proctype`, whose non-determinism is not reported"),
+    ("division-by-zero", "an expression that always divides by zero"),
+    ("else-never-runs", "an `else` beside an option that is always executable"),
+    ("few-values", "fewer initial values than the array has elements"),
+    ("hidden-in-state", "a `hidden` variable that is part of the state all the same"),
+    ("late-claim", "an exclusive use of a channel that is claimed after the first statement"),
+    ("message-fields", "a message with another number of fields than its channel has"),
+    ("mixed-messages", "a comparison of names from different sets of messages"),
+    ("negated-channel-test", "`!` before `full`, `empty`, `nfull` or `nempty`, which SPIN does not allow"),
     ("never-executable", "a statement that is always false"),
     ("no-effect", "a variable is assigned to itself, or compared with itself"),
+    ("own-warning", "a `#warning` of the model"),
+    ("printed-values", "a format with another number of values than are given"),
+    ("redefined-macro", "a macro that is defined again"),
+    ("standard-input", "the channel `STDIN`, which exists only in SPIN's simulations"),
+    ("stray-comment-end", "a `*/` that closes no comment"),
+    ("structure-value", "an initial value of a structure, which has no effect"),
     ("trivial-assertion", "an assertion that is always true"),
+    ("unless-in-d-step", "an `unless` inside a `d_step`, which has no effect"),
+    ("unmatched-in-state", "an embedded variable outside the state on which the behaviour depends"),
     ("unreachable", "a statement after a jump"),
+    ("unused-definition", "a `-D` name that the model does not use"),
     ("unused-label", "a label that nothing refers to"),
     ("unused-process", "a process type of which there is never a process"),
     ("unused-variable", "a variable or channel that is never used"),
+    ("value-does-not-fit", "a number that the type of the variable or field cannot hold"),
 ];
 
-/// A warning and its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// The name, one of [`NAMES`].
-    pub name: &'static str,
-    /// The message.
-    pub diagnostic: Diagnostic,
-}
-
-/// Gives a warning its name.
-trait Named {
-    fn named(self, name: &'static str) -> Warning;
-}
-
-impl Named for Diagnostic {
-    fn named(self, name: &'static str) -> Warning {
-        Warning { name, diagnostic: self }
-    }
-}
-
 /// The warnings about a model without errors, in the order of the text.
-pub(crate) fn lint(model: &Model) -> Vec<Warning> {
+pub(crate) fn lint(model: &Model) -> Vec<Diagnostic> {
     let mut survey = Survey::default();
     survey.model(model);
     let mut found = Vec::new();
     for unit in &model.units {
         match unit {
-            Unit::Declaration(declaration) => survey.declared(declaration, &mut found),
+            Unit::Declaration(declaration) => {
+                survey.declared(declaration, &mut found);
+                initial_values(declaration, &mut found);
+            }
             Unit::Proctype(process) => {
                 let runs = process.is_init || process.active.is_some() || survey.run.contains(&*process.name.text);
                 if !runs {
@@ -63,13 +65,13 @@ pub(crate) fn lint(model: &Model) -> Vec<Warning> {
                 }
                 let mut local = Local { survey: &survey, locals: BTreeMap::new(), found: &mut found };
                 process.parameters.iter().for_each(|parameter| local.declare(parameter));
-                local.steps(&process.body, false);
+                local.steps(&process.body, Inside::Elsewhere);
             }
             _ => {}
         }
     }
     survey.channels(&mut found);
-    found.sort_by_key(|warning| (warning.diagnostic.span.file, warning.diagnostic.span.start));
+    found.sort_by_key(|warning| (warning.span.file, warning.span.start));
     // A statement from an inline is reported once.
     found.dedup();
     found
@@ -89,8 +91,29 @@ struct Survey {
     sent: BTreeSet<String>,
     received: BTreeSet<String>,
     elsewhere: BTreeSet<String>,
-    /// The types of global scalars.
-    types: BTreeMap<String, TypeName>,
+    /// The types of global variables.
+    types: BTreeMap<String, Declared>,
+}
+
+/// What a declaration says about the values of a variable.
+#[derive(Clone, Copy)]
+struct Declared {
+    /// The least and the greatest value, if the type is small.
+    range: Option<(i64, i64)>,
+    is_array: bool,
+}
+
+impl Declared {
+    fn of(declaration: &Declaration, variable: &Variable) -> Declared {
+        let range = match (&declaration.ty, variable.width.as_ref().map(|width| &width.kind)) {
+            (TypeName::Bit, _) => Some((0, 1)),
+            (TypeName::Byte, _) => Some((0, 255)),
+            (TypeName::Short, _) => Some((-32768, 32767)),
+            (_, Some(ExprKind::Number(bits @ 1..=31))) => Some((0, (1 << bits) - 1)),
+            _ => None,
+        };
+        Declared { range, is_array: variable.length.is_some() }
+    }
 }
 
 impl Survey {
@@ -99,8 +122,8 @@ impl Survey {
             match unit {
                 Unit::Declaration(declaration) => {
                     self.declaration(declaration);
-                    for variable in declaration.variables.iter().filter(|variable| variable.length.is_none()) {
-                        self.types.insert(variable.name.text.to_string(), declaration.ty.clone());
+                    for variable in &declaration.variables {
+                        self.types.insert(variable.name.text.to_string(), Declared::of(declaration, variable));
                     }
                 }
                 Unit::Typedef(typedef) => typedef.fields.iter().for_each(|field| self.declaration(field)),
@@ -267,7 +290,7 @@ impl Survey {
     }
 
     /// Warns of variables that are never used.
-    fn declared(&self, declaration: &Declaration, found: &mut Vec<Warning>) {
+    fn declared(&self, declaration: &Declaration, found: &mut Vec<Diagnostic>) {
         for variable in &declaration.variables {
             let name = &*variable.name.text;
             // A name with a leading underscore is unused on purpose.
@@ -280,7 +303,7 @@ impl Survey {
     }
 
     /// Warns of channels that are only sent to or only received from.
-    fn channels(&self, found: &mut Vec<Warning>) {
+    fn channels(&self, found: &mut Vec<Diagnostic>) {
         for (name, span) in &self.declared {
             let message = match (self.sent.contains(name), self.received.contains(name)) {
                 _ if self.elsewhere.contains(name) => continue,
@@ -294,11 +317,22 @@ impl Survey {
     }
 }
 
+/// Where a sequence of statements is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    /// Not in a `d_step`.
+    Elsewhere,
+    /// In a `d_step`: the first statement may block there, or is judged with what contains it.
+    DStep,
+    /// In a `d_step`, after its first statement.
+    Rest,
+}
+
 /// The walk through one process.
 struct Local<'a> {
     survey: &'a Survey,
-    locals: BTreeMap<String, TypeName>,
-    found: &'a mut Vec<Warning>,
+    locals: BTreeMap<String, Declared>,
+    found: &'a mut Vec<Diagnostic>,
 }
 
 impl Local<'_> {
@@ -307,13 +341,14 @@ impl Local<'_> {
     }
 
     fn declare(&mut self, declaration: &Declaration) {
-        for variable in declaration.variables.iter().filter(|variable| variable.length.is_none()) {
-            self.locals.insert(variable.name.text.to_string(), declaration.ty.clone());
+        for variable in &declaration.variables {
+            self.locals.insert(variable.name.text.to_string(), Declared::of(declaration, variable));
         }
+        initial_values(declaration, self.found);
     }
 
-    /// The statements of a sequence, which may be that of a `d_step`.
-    fn steps(&mut self, steps: &[Step], in_d_step: bool) {
+    /// The statements of a sequence.
+    fn steps(&mut self, steps: &[Step], inside: Inside) {
         let mut jumped = false;
         for (index, step) in steps.iter().enumerate() {
             let statement = match step {
@@ -329,15 +364,16 @@ impl Local<'_> {
                 self.warn(statement.span, "this statement is never reached", "the statement before it jumps away", "unreachable");
             }
             jumped = matches!(statement.kind, StmtKind::Goto(_) | StmtKind::Break);
-            if in_d_step && index > 0 && may_block(statement) {
+            let judged = inside == Inside::Rest || inside == Inside::DStep && index > 0;
+            if judged && may_block(statement) {
                 let hint = "if a statement of a `d_step` blocks, other than the first, the model is wrong; use `atomic` to let it wait";
                 self.warn(statement.span, "this statement may block inside the `d_step`", hint, "d-step-blocks");
             }
-            self.statement(statement);
+            self.statement(statement, if inside == Inside::Elsewhere { inside } else { Inside::DStep });
         }
     }
 
-    fn statement(&mut self, statement: &Stmt) {
+    fn statement(&mut self, statement: &Stmt, inside: Inside) {
         match &statement.kind {
             StmtKind::Expr(expr) => {
                 if let ExprKind::Number(0) = expr.kind {
@@ -360,17 +396,20 @@ impl Local<'_> {
                 {
                     self.warn(statement.span, "this assigns a variable to itself", "was another variable meant?", "no-effect");
                 }
+                self.found.extend(self.range_of(target).and_then(|range| too_large(range, value)));
                 self.expr(value);
             }
             StmtKind::If(options) | StmtKind::Do(options) => {
                 self.options(options, matches!(statement.kind, StmtKind::If(_)), statement.span);
-                options.iter().for_each(|option| self.steps(option, false));
+                options.iter().for_each(|option| self.steps(option, inside));
             }
-            StmtKind::For { body, .. } | StmtKind::Atomic(body) | StmtKind::Block(body) => self.steps(body, false),
-            StmtKind::DStep(body) => self.steps(body, true),
+            StmtKind::Atomic(body) | StmtKind::Block(body) => self.steps(body, inside),
+            // The first statement of the body comes after the test of the loop.
+            StmtKind::For { body, .. } => self.steps(body, if inside == Inside::DStep { Inside::Rest } else { inside }),
+            StmtKind::DStep(body) => self.steps(body, Inside::DStep),
             StmtKind::Unless(a, b) => {
-                self.statement(a);
-                self.statement(b);
+                self.statement(a, inside);
+                self.statement(b, inside);
             }
             StmtKind::Label(label, inner) => {
                 let name = &*label.text;
@@ -379,7 +418,7 @@ impl Local<'_> {
                     let hint = "labels that begin with `end`, `progress` or `accept` have a meaning of their own";
                     self.warn(label.span, format!("nothing refers to the label `{name}`"), hint, "unused-label");
                 }
-                self.statement(inner);
+                self.statement(inner, inside);
             }
             _ => {}
         }
@@ -452,17 +491,12 @@ impl Local<'_> {
         }
     }
 
-    /// The values that a scalar can have.
+    /// The values that a variable or an element of an array can have.
     fn range_of(&self, reference: &Reference) -> Option<(i64, i64)> {
         let [part] = &reference.parts[..] else { return None };
         let name = &*part.name.text;
-        match self.locals.get(name).or_else(|| self.survey.types.get(name))? {
-            _ if part.index.is_some() => None,
-            TypeName::Bit => Some((0, 1)),
-            TypeName::Byte => Some((0, 255)),
-            TypeName::Short => Some((-32768, 32767)),
-            _ => None,
-        }
+        let declared = self.locals.get(name).or_else(|| self.survey.types.get(name))?;
+        declared.range.filter(|_| declared.is_array == part.index.is_some())
     }
 }
 
@@ -548,12 +582,53 @@ fn same_reference(a: &Reference, b: &Reference) -> bool {
     a.parts.len() == b.parts.len() && a.parts.iter().zip(&b.parts).all(same)
 }
 
-/// Whether a statement may block.
+/// Whether a statement may block when it begins.
 fn may_block(statement: &Stmt) -> bool {
     match &statement.kind {
-        StmtKind::Receive(_) => true,
+        StmtKind::Receive(_) | StmtKind::Send { .. } => true,
         StmtKind::Expr(expr) => !matches!(expr.kind, ExprKind::Number(_) | ExprKind::Run { .. }),
+        StmtKind::If(options) | StmtKind::Do(options) => {
+            let guards: Vec<&Stmt> = options.iter().filter_map(|option| first(option)).collect();
+            let conditions = guards.iter().all(|guard| matches!(guard.kind, StmtKind::Expr(_)));
+            let complete = match &guards[..] {
+                [a, b] => matches!((&a.kind, &b.kind), (StmtKind::Expr(a), StmtKind::Expr(b)) if complementary(a, b)),
+                // Whether more conditions cover all values is hard to decide.
+                _ => conditions && guards.len() > 2,
+            };
+            guards.len() == options.len() && guards.iter().all(|guard| may_block(guard)) && !complete
+        }
+        StmtKind::Label(_, inner) => may_block(inner),
+        StmtKind::Atomic(steps) | StmtKind::DStep(steps) | StmtKind::Block(steps) => first(steps).is_some_and(may_block),
         _ => false,
+    }
+}
+
+/// A warning if a number is outside of a range.
+fn too_large((least, greatest): (i64, i64), value: &Expr) -> Option<Diagnostic> {
+    let number = match &value.kind {
+        ExprKind::Number(number) => i64::from(*number),
+        ExprKind::Unary(Unary::Negate, inner) => match inner.kind {
+            ExprKind::Number(number) => -i64::from(number),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let message = format!("the value {number} does not fit and will be cut");
+    let hint = format!("the values of this variable are {least} to {greatest}");
+    let outside = number < least || number > greatest;
+    outside.then(|| Diagnostic::warning(value.span, message).with_hint(hint).named("value-does-not-fit"))
+}
+
+/// Warns of initial values that do not fit.
+fn initial_values(declaration: &Declaration, found: &mut Vec<Diagnostic>) {
+    for variable in &declaration.variables {
+        let Some(range) = Declared::of(declaration, variable).range else { continue };
+        let values = match &variable.initial {
+            Some(Initial::Value(value)) => std::slice::from_ref(value),
+            Some(Initial::List(values)) => &values[..],
+            _ => &[],
+        };
+        found.extend(values.iter().filter_map(|value| too_large(range, value)));
     }
 }
 

@@ -4,7 +4,7 @@
 //! of structures make their leaves arrays: the field `c` of `a[i].b[j].c` is one flat array, and
 //! the element is found at `i * len(b) + j`, each index checked by itself.
 
-use crate::ast::{Binary, Ident, Probe, Unary};
+use crate::ast::{Binary, Ident, LoopParts, Probe, Unary};
 use crate::token::Text;
 use source::Span;
 
@@ -419,8 +419,8 @@ pub enum Node {
         round: Seq,
         /// Whether the loop ends only if the guard fails.
         leave_on_else: bool,
-        /// The origin of the loop's own steps.
-        header: Span,
+        /// The texts of the loop's own steps.
+        parts: LoopParts,
     },
     /// `atomic`.
     Atomic(Seq),

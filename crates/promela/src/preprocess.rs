@@ -92,9 +92,8 @@ pub fn preprocess(
         match expander.next(&mut macros, &mut errors) {
             Ok(Token { kind: Tok::End, .. }) => break,
             Ok(Token { kind: Tok::CommentEnd, newline, span, .. }) => {
-                errors.push(
-                    Diagnostic::warning(span, "this `*/` closes no comment").with_hint("a `/*` in a comment does not begin another one"),
-                );
+                let hint = "a `/*` in a comment does not begin another one";
+                errors.push(Diagnostic::warning(span, "this `*/` closes no comment").named("stray-comment-end").with_hint(hint));
                 newline_before |= newline;
             }
             Ok(mut token) => {
@@ -122,7 +121,7 @@ pub fn preprocess(
         let known = source.map.files().flat_map(|(_, file)| words(file.text())).filter(|word| **word != *name);
         let hint = did_you_mean(&name, known);
         let message = format!("the model never uses `{name}`");
-        errors.push(Diagnostic::warning(span, message).with_hint_opt(hint));
+        errors.push(Diagnostic::warning(span, message).named("unused-definition").with_hint_opt(hint));
     }
     (tokens, errors)
 }
@@ -247,7 +246,8 @@ impl FileStack<'_> {
                     None
                 });
                 if let Some(old) = old {
-                    errors.push(Diagnostic::warning(span, "the macro is redefined").with_label(old.span, "it was defined here"));
+                    let warning = Diagnostic::warning(span, "the macro is redefined").named("redefined-macro");
+                    errors.push(warning.with_label(old.span, "it was defined here"));
                 }
             }
             "undef" => match rest.first().and_then(|t| macro_name(&t.kind)) {
@@ -264,7 +264,8 @@ impl FileStack<'_> {
             "error" | "warning" => {
                 let text = rest.first().zip(rest.last()).map_or("", |(first, last)| self.map.snippet(first.span.to(last.span)));
                 let text = format!("#{name}: {text}");
-                errors.push(if &*name == "error" { Diagnostic::error(span, text) } else { Diagnostic::warning(span, text) });
+                let is_error = &*name == "error";
+                errors.push(if is_error { Diagnostic::error(span, text) } else { Diagnostic::warning(span, text).named("own-warning") });
             }
             "pragma" | "ident" | "sccs" | "assert" | "unassert" => {}
             _ => {

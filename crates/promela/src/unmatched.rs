@@ -53,7 +53,7 @@ pub(crate) fn forget(model: &Model, graphs: &mut [Graph], automata: &[Graph], di
         let leaf = &model.globals[*leaf];
         let message = format!("the behaviour depends on `{}`: it stays in the state", leaf.name);
         let hint = "SPIN does not compare it, so its result depends on the order of the search";
-        diagnostics.push(Diagnostic::warning(leaf.span, message).with_hint(hint));
+        diagnostics.push(Diagnostic::warning(leaf.span, message).named("unmatched-in-state").with_hint(hint));
     }
 }
 

@@ -72,7 +72,7 @@ fn an_inline_shows_its_arguments() {
     // A loop's own steps, a declaration, a result.
     has(
         "byte x, s;\ninline sum(n, to) {\n\tbyte i = n;\n\tfor (i : 1 .. n) { to = to + i }\n}\ninline twice(v) { return v * 2 }\ninit {\n\tsum(x, s);\n\tx = twice(s)\n}\n",
-        &[(8, "for (i : 1 .. x)", Some(4)), (8, "s = s + i", Some(4)), (9, "return s * 2", Some(6))],
+        &[(8, "i <= x", Some(4)), (8, "i++", Some(4)), (8, "s = s + i", Some(4)), (9, "return s * 2", Some(6))],
     );
 }
 

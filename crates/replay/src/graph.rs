@@ -45,6 +45,7 @@ impl Tell for GraphMoves<'_> {
             statements: vec![Arc::new(statement)],
             left_out: None,
             printed: String::new(),
+            because: None,
             warnings: Vec::new(),
             state: edge.reaches().map(|target| state_bytes(target).to_vec()),
             fault: self.graph.fault_of(self.state, index).cloned(),

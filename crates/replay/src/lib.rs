@@ -7,10 +7,12 @@
 //! violation is at its end.
 #![forbid(unsafe_code)]
 
+mod blame;
 mod conform;
 mod control;
 mod essential;
 mod graph;
+mod knot;
 mod moves;
 mod narrator;
 mod options;
@@ -26,11 +28,12 @@ mod words;
 pub use conform::{Conformance, Departure, Event};
 pub use control::{Control, ControlLocation, ControlStep, control};
 pub use essential::{Essential, context_switches, essential};
+pub use knot::{Knot, knot};
 pub use narrator::{Moves, Narrator, ReplayError};
 pub use options::Choice;
 pub use retold::{Relation, Retold, retell};
 pub use step::{LeftOut, Shown, Statement, Step};
 pub use trail::{Numbered, Trail, TrailError};
 pub use values::{Named, ProcessView, View};
-pub use waiting::{Wait, Waiting, WaitsOn, Why, cycle};
+pub use waiting::{Wait, Waiting, WaitsOn, Why};
 pub use words::{NotAState, Tell, Words};

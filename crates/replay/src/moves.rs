@@ -4,6 +4,7 @@
 //! of invisible steps may have thousands of outcomes, each thousands of statements away, so only
 //! the wanted step is described.
 
+use crate::blame::blame;
 use crate::narrator::ReplayError;
 use crate::step::{LeftOut, Statement, Step};
 use crate::words::{NotAState, Tell};
@@ -16,6 +17,7 @@ use vm::{Event, Explained, Interpreter};
 /// The steps that leave a state.
 pub(crate) struct ProgramMoves<'n> {
     interpreter: &'n Interpreter,
+    state: Vec<u8>,
     before: StateMap,
     explained: Vec<Explained>,
     /// Statements in words, by process and address, because loops execute the same ones again and
@@ -37,7 +39,7 @@ impl<'n> ProgramMoves<'n> {
         let mut before = StateMap::default();
         before.read(interpreter.program().layout(), state).map_err(NotAState::from)?;
         let explained = interpreter.explain(state).map_err(|_| ReplayError::Stopped)?;
-        Ok(ProgramMoves { interpreter, before, explained, statements: HashMap::new() })
+        Ok(ProgramMoves { interpreter, state: state.to_vec(), before, explained, statements: HashMap::new() })
     }
 
     fn step(&mut self, explained: Explained) -> Step {
@@ -64,6 +66,11 @@ impl<'n> ProgramMoves<'n> {
         if telling.statements.is_empty() {
             telling.statements.push(self.statement(initiator, Addr(0)));
         }
+        // Values of the state before are known only if the fault is in the first step.
+        let early = explained.history.beginning().into_iter().filter(|event| matches!(event, Event::Step { .. })).count();
+        let complete = usize::from(explained.state.is_some());
+        let because = explained.fault.filter(|_| early <= complete);
+        let because = because.and_then(|fault| blame(self.interpreter.program(), &self.state, &self.before, initiator, fault));
         let fault = explained.fault.and_then(|fault| FaultCode::new(fault.code()));
         Step {
             action: explained.action,
@@ -73,6 +80,7 @@ impl<'n> ProgramMoves<'n> {
             warnings: telling.warnings,
             state: explained.state,
             fault: fault.map(|code| self.interpreter.describe_fault(code)),
+            because,
         }
     }
 

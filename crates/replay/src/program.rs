@@ -73,7 +73,7 @@ impl Words for ProgramWords {
     }
 
     fn waiting(&self, trace: &Trace) -> Vec<Waiting> {
-        let mut found = waiting(self.program(), trace).unwrap_or_default();
+        let mut found = waiting(&self.interpreter, trace).unwrap_or_default();
         tell_requests(self.program(), trace, &mut found);
         found
     }

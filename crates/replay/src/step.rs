@@ -41,6 +41,8 @@ pub struct Step {
     pub state: Option<Vec<u8>>,
     /// The fault, if one occurred.
     pub fault: Option<Fault>,
+    /// The values that led to the fault, in a sentence, if they are known.
+    pub because: Option<String>,
 }
 
 /// Statements that were executed but are not listed, with what they printed.
@@ -124,6 +126,7 @@ mod tests {
             statements: (0..statements).map(statement).collect(),
             left_out,
             printed: String::new(),
+            because: None,
             warnings: Vec::new(),
             state: None,
             fault: None,

@@ -9,10 +9,13 @@ use crate::options::{Choice, choice, option_addresses};
 use crate::values::{Named, channel_name, contents, text};
 use bytecode::{Addr, Component, GlobalId, LayoutError, LocalId, Op, ProcessId, Program, Shape, Slot, StateMap, Variable, Verified};
 use contract::Trace;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use vm::{Event, Interpreter};
 
 /// The most instructions that are executed to explain one option.
 const WORK_MAX: usize = 10_000;
+/// The most steps, from the end of a trace, in which receives are looked for.
+const LOOK_BACK_MAX: usize = 2_000;
 
 /// A process that cannot move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,78 +95,51 @@ enum Need {
 }
 
 /// The waiting processes in the last state of a trace.
-pub(crate) fn waiting(program: &Verified, trace: &Trace) -> Result<Vec<Waiting>, LayoutError> {
-    let state = trace.last_state();
+pub(crate) fn waiting(interpreter: &Interpreter, trace: &Trace) -> Result<Vec<Waiting>, LayoutError> {
+    let (program, state): (&Verified, &[u8]) = (interpreter.program(), trace.last_state());
     let layout = program.layout();
     layout.check(state, program.locations())?;
     let mut map = StateMap::default();
     map.read(layout, state)?;
     let here = Here { program, state, map: &map };
-    let processes = map.processes.iter().enumerate().filter_map(|(pid, process)| {
+    let tables = program.program();
+    let blocked = map.processes.iter().enumerate().filter_map(|(pid, process)| {
         let Shape::Process(ty) = process.shape else { return None };
         let location = layout.processes[ty.index()].location(&state[process.offset..]);
         let address = program.locations().address(ty, location)?;
-        let tables = program.program();
-        let options = option_addresses(tables, address).into_iter().map(|at| {
-            let (why, needs) = here.blocked(pid, ty, process, at);
-            Wait { choice: choice(tables, at), why, on: here.waits_on(pid, &needs, trace) }
+        let options = option_addresses(tables, address).into_iter().map(|at| (at, here.blocked(pid, ty, process, at)));
+        Some((pid, ty, address, options.collect::<Vec<_>>()))
+    });
+    let blocked: Vec<_> = blocked.collect();
+    let needs = blocked.iter().flat_map(|(.., options)| options).flat_map(|(_, (_, needs))| needs);
+    let from = needs.filter_map(|need| if let Need::Partner { channel, sends: true } = need { Some(*channel) } else { None });
+    let takers = last_takers(interpreter, trace, &from.collect());
+    let processes = blocked.into_iter().map(|(pid, ty, address, options)| {
+        let options = options.into_iter().map(|(at, (why, needs))| {
+            let on = here.waits_on(pid, &needs, trace, &takers);
+            Wait { choice: choice(tables, at), why, on }
         });
-        Some(Waiting {
-            pid,
-            process: tables.processes[ty.index()].name.clone(),
-            may_end: tables.may_end_at(address),
-            options: options.collect(),
-        })
+        Waiting { pid, process: tables.processes[ty.index()].name.clone(), may_end: tables.may_end_at(address), options: options.collect() }
     });
     Ok(processes.collect())
 }
 
-/// A cycle of processes, each of which waits for the next, by their numbers; empty if there is
-/// none.
-pub fn cycle(waiting: &[Waiting]) -> Vec<usize> {
-    let next = |pid: usize| {
-        let process = waiting.iter().find(|process| process.pid == pid);
-        let all: BTreeSet<usize> =
-            process.into_iter().flat_map(|process| &process.options).flat_map(|wait| &wait.on).map(|on| on.pid).collect();
-        all
-    };
-    // The shortest cycle through each process, and the shortest of these.
-    let mut best: Vec<usize> = Vec::new();
-    for start in waiting.iter().map(|process| process.pid) {
-        let mut paths = std::collections::VecDeque::from([vec![start]]);
-        let mut seen = BTreeSet::new();
-        'search: while let Some(path) = paths.pop_front() {
-            for pid in next(path[path.len() - 1]) {
-                if pid == start {
-                    if best.is_empty() || path.len() < best.len() {
-                        best = path;
-                    }
-                    break 'search;
-                }
-                if seen.insert(pid) {
-                    paths.push_back(path.iter().copied().chain([pid]).collect());
-                }
-            }
-        }
-    }
-    best
-}
-
-struct Here<'a> {
-    program: &'a Verified,
-    state: &'a [u8],
-    map: &'a StateMap,
+pub(crate) struct Here<'a> {
+    pub program: &'a Verified,
+    pub state: &'a [u8],
+    pub map: &'a StateMap,
 }
 
 /// The execution of an option. Values on the stack are `None` if they are not computed here.
-struct Execution {
+#[derive(Default)]
+pub(crate) struct Execution {
     stack: Vec<Option<i32>>,
-    read: Vec<Named>,
+    pub read: Vec<Named>,
     needs: Vec<Need>,
 }
 
 impl Execution {
-    fn pop(&mut self) -> Option<i32> {
+    pub fn pop(&mut self) -> Option<i32> {
         self.stack.pop().flatten()
     }
 }
@@ -175,7 +151,7 @@ impl Here<'_> {
 
     /// Why the option that begins at `at` is not executable, and what would have to change.
     fn blocked(&self, pid: usize, ty: ProcessId, process: &Component, mut at: Addr) -> (Why, Vec<Need>) {
-        let mut run = Execution { stack: Vec::new(), read: Vec::new(), needs: Vec::new() };
+        let mut run = Execution::default();
         for _ in 0..WORK_MAX {
             let Some(op) = self.tables().code.get(at.index()) else { break };
             at = at.next();
@@ -229,7 +205,7 @@ impl Here<'_> {
     }
 
     /// Executes an operation that neither blocks nor branches.
-    fn evaluate(&self, op: Op, pid: usize, ty: ProcessId, process: &Component, run: &mut Execution) {
+    pub fn evaluate(&self, op: Op, pid: usize, ty: ProcessId, process: &Component, run: &mut Execution) {
         let layout = self.program.layout();
         let component = &self.state[process.offset..];
         let local =
@@ -328,8 +304,9 @@ impl Here<'_> {
     }
 
     /// The processes that could change what is needed: the one that changed a variable last, or all
-    /// that can change it; all that can communicate on the other side of a channel.
-    fn waits_on(&self, pid: usize, needs: &[Need], trace: &Trace) -> Vec<WaitsOn> {
+    /// that can change it; all that can communicate on the other side of a channel. The one that
+    /// took the last message of the channel comes first: it has what the others wait for.
+    fn waits_on(&self, pid: usize, needs: &[Need], trace: &Trace, takers: &Takers) -> Vec<WaitsOn> {
         let mut all: Vec<WaitsOn> = Vec::new();
         let mut add = |on: WaitsOn| {
             if on.pid != pid && all.iter().all(|known| known.pid != on.pid) {
@@ -346,7 +323,11 @@ impl Here<'_> {
                 },
                 Need::Partner { channel, sends } => {
                     let partners = (0..self.map.processes.len()).filter(|&other| self.communicates(other, channel, sends));
-                    partners.for_each(|pid| add(WaitsOn { pid, since: None }));
+                    let taker = takers.get(&channel).filter(|_| sends);
+                    let since = |pid: usize| taker.filter(|(taker, _)| *taker == pid).map(|(_, step)| *step);
+                    let mut partners: Vec<WaitsOn> = partners.map(|pid| WaitsOn { pid, since: since(pid) }).collect();
+                    partners.sort_by_key(|on| on.since.is_none());
+                    partners.into_iter().for_each(&mut add);
                 }
             }
         }
@@ -365,11 +346,19 @@ impl Here<'_> {
     /// Whether the code of a process contains a send to, or a receive from, a channel, with the
     /// current values of the process.
     fn communicates(&self, pid: usize, channel: i32, sends: bool) -> bool {
-        let process = self.map.processes[pid];
-        let Shape::Process(ty) = process.shape else { return false };
-        let mut run = Execution { stack: Vec::new(), read: Vec::new(), needs: Vec::new() };
-        for at in self.tables().code_of(ty) {
-            let Some(op) = self.tables().code.get(at as usize) else { return false };
+        let Shape::Process(ty) = self.map.processes[pid].shape else { return false };
+        self.channels_in(pid, self.tables().code_of(ty), sends).contains(&channel)
+    }
+
+    /// The channels to which this code of a process sends, or from which it receives, with the
+    /// current values of the process.
+    fn channels_in(&self, pid: usize, code: impl Iterator<Item = u32>, sends: bool) -> BTreeSet<i32> {
+        let mut found = BTreeSet::new();
+        let Some(process) = self.map.processes.get(pid) else { return found };
+        let Shape::Process(ty) = process.shape else { return found };
+        let mut run = Execution::default();
+        for at in code {
+            let Some(op) = self.tables().code.get(at as usize) else { break };
             let fields = match *op {
                 Op::Send { fields } | Op::Sends { fields } if sends => fields as usize,
                 Op::Recv { mask, .. } if !sends => mask.len(),
@@ -378,7 +367,7 @@ impl Here<'_> {
                     continue;
                 }
                 op => {
-                    self.evaluate(op, pid, ty, &process, &mut run);
+                    self.evaluate(op, pid, ty, process, &mut run);
                     // Only the values are needed.
                     run.read.clear();
                     run.needs.clear();
@@ -386,13 +375,47 @@ impl Here<'_> {
                 }
             };
             (0..fields).for_each(|_| _ = run.pop());
-            if run.pop() == Some(channel) {
-                return true;
-            }
+            found.extend(run.pop());
             run.stack.clear();
         }
-        false
+        found
     }
+}
+
+/// For each channel the process that received from it last, and the step, counted from 1.
+type Takers = HashMap<i32, (usize, usize)>;
+
+/// Looks back along a trace for those who received last from these channels.
+fn last_takers(interpreter: &Interpreter, trace: &Trace, channels: &BTreeSet<i32>) -> Takers {
+    let mut found = Takers::new();
+    let program: &Verified = interpreter.program();
+    let code = &program.program().code;
+    for (index, step) in trace.steps.iter().enumerate().rev().take(LOOK_BACK_MAX) {
+        if found.len() == channels.len() {
+            break;
+        }
+        let Some(before) = trace.state_after(index) else { break };
+        let Ok(moves) = interpreter.explain(before) else { break };
+        let mut map = StateMap::default();
+        if map.read(program.layout(), before).is_err() {
+            break;
+        }
+        let here = Here { program, state: before, map: &map };
+        let taken = moves.iter().find(|explained| explained.action == step.action && explained.state == step.state);
+        let history = taken.map(|explained| &explained.history);
+        let events = history.into_iter().flat_map(|history| history.beginning().into_iter().chain(history.ending()));
+        let mut now = Takers::new();
+        for event in events {
+            let Event::Step { process, step } = event else { continue };
+            let first = code[..step.index()].iter().rposition(|op| matches!(op, Op::Step { .. })).map_or(0, |at| at as u32 + 1);
+            let from = here.channels_in(*process, first..step.0, false);
+            now.extend(from.into_iter().map(|channel| (channel, (*process, index + 1))));
+        }
+        for (channel, taker) in now.into_iter().filter(|(channel, _)| channels.contains(channel)) {
+            found.entry(channel).or_insert(taker);
+        }
+    }
+    found
 }
 
 /// The process that changed these bytes last, and the step, counted from 1.

@@ -15,11 +15,13 @@ mod messages;
 mod page;
 mod svg;
 
+use crate::fold::{Piece, again_text, pieces};
 use crate::json::ViolationJson;
 use crate::witness::Witness;
 use contract::ViolationKind;
 use messages::{Event, Mailbox, Message};
 use replay::{Named, Narrator, ProcessView, Statement, Step, View};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The middle of a longer trace is not shown; a chart with more rows would be unreadable.
@@ -50,10 +52,10 @@ enum Row {
     Step(StepRow),
     /// The beginning of the loop that the end of the trace closes.
     Loop,
-    /// Steps that are not shown: the number of the first, and their count.
+    /// Steps that are not shown: the number of the first, and why, in words.
     Gap {
         first: usize,
-        count: usize,
+        text: String,
     },
 }
 
@@ -92,9 +94,11 @@ struct Life {
 }
 
 impl Chart {
-    /// The chart of a trace whose replayed steps are `steps`.
-    pub fn new(narrator: &Narrator, witness: &Witness, steps: &[Step]) -> Chart {
-        let hidden = hidden(steps.len());
+    /// The chart of a trace whose replayed steps are `steps`. Repetitions are shown once if
+    /// `folding`.
+    pub fn new(narrator: &Narrator, witness: &Witness, steps: &[Step], folding: bool) -> Chart {
+        let gaps = gaps(&pieces(steps, None, folding, witness.trace.loop_start));
+        let is_hidden = |number: usize| gaps.range(..=number).next_back().is_some_and(|(_, (end, _))| number < *end);
         let mut chart = Chart {
             model: witness.model.clone(),
             steps: steps.len(),
@@ -118,11 +122,9 @@ impl Chart {
                 chart.rows.push(Row::Loop);
             }
             let after = step.state.as_deref().and_then(|state| narrator.view(state).ok());
-            if hidden.contains(&number) {
-                if number == hidden.start {
-                    chart.rows.push(Row::Gap { first: number, count: hidden.len() });
-                }
-            } else {
+            if let Some((_, text)) = gaps.get(&number) {
+                chart.rows.push(Row::Gap { first: number, text: text.clone() });
+            } else if !is_hidden(number) {
                 let changes = match (&now, &after) {
                     (Some(before), Some(after)) => after.changes(before),
                     _ => Vec::new(),
@@ -133,13 +135,13 @@ impl Chart {
                 let by = step.first().pid;
                 chart.follow(&mut alive, number, Some(by), &after);
                 let received = mail.step(narrator, state, Event { step: number, pid: by });
-                let shown = |message: &Message| !hidden.contains(&message.sent.step) && !hidden.contains(&message.received.step);
+                let shown = |message: &Message| !is_hidden(message.sent.step) && !is_hidden(message.received.step);
                 chart.messages.extend(received.into_iter().filter(shown));
                 now = Some(after);
             }
         }
         // Lifetimes that begin and end among the hidden steps are not shown either.
-        chart.lives.retain(|life| !(hidden.contains(&life.born) && life.died.is_some_and(|step| hidden.contains(&step))));
+        chart.lives.retain(|life| !(is_hidden(life.born) && life.died.is_some_and(is_hidden)));
         chart.ends = now.map(|view| view.processes).unwrap_or_default();
         let options = narrator.options(witness.trace.last_state());
         for (process, options) in chart.ends.iter_mut().zip(options).filter(|(_, options)| options.len() > 1) {
@@ -195,6 +197,11 @@ impl Chart {
         Some(format!("violated: {}{place}", violation.message))
     }
 
+    /// Whether a step creates more than one process.
+    fn has_family(&self, step: usize) -> bool {
+        step > 0 && self.lives.iter().filter(|life| life.born == step).count() > 1
+    }
+
     /// Whether this process is blocked at the end.
     fn stuck(&self, process: &ProcessView) -> bool {
         let deadlock = self.violation.as_ref().is_some_and(|violation| violation.kind == ViolationKind::Deadlock.name());
@@ -217,7 +224,8 @@ impl StepRow {
                 None => moments.push(Moment { pid: statement.pid, statements: vec![Arc::clone(statement)] }),
             }
         }
-        let fault = step.fault.as_ref().map(crate::fault_text);
+        let because = step.because.as_ref().map(|because| format!("; {because}")).unwrap_or_default();
+        let fault = step.fault.as_ref().map(|fault| format!("{}{because}", crate::fault_text(fault)));
         StepRow { number, moments, printed: step.printed.clone(), changes, fault }
     }
 }
@@ -249,20 +257,54 @@ fn short_place(position: Option<&contract::Position>) -> String {
     position.map_or_else(String::new, |at| format!("{}:{}", file(at), at.line))
 }
 
-/// The steps, from 1, that are left out of a trace of this length.
-fn hidden(steps: usize) -> std::ops::Range<usize> {
-    if steps <= STEPS_MAX { 0..0 } else { STEPS_MAX / 2 + 1..steps - STEPS_MAX / 2 + 1 }
+/// The steps that are not shown, by the number of the first of each gap, from 1: the number after
+/// the last, and words about them. They are repetitions and, in a long trace, the middle.
+fn gaps(pieces: &[Piece]) -> BTreeMap<usize, (usize, String)> {
+    let mut gaps = BTreeMap::new();
+    let mut visible = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Step(index) => visible.push(index + 1),
+            Piece::Folded(steps) => visible.extend(steps.start + 1..steps.end + 1),
+            Piece::Again { block, times, steps } => {
+                let text = format!("… {} …", again_text(*block, *times, steps.end));
+                gaps.insert(steps.start + 1, (steps.end + 1, text));
+            }
+        }
+    }
+    if visible.len() > STEPS_MAX {
+        let (first, end) = (visible[STEPS_MAX / 2], visible[visible.len() - STEPS_MAX / 2]);
+        gaps.retain(|&start, _| start < first || start >= end);
+        gaps.insert(first, (end, format!("… {} steps are not shown …", crate::text::count((end - first) as u64))));
+    }
+    gaps
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The first step of each gap and the step after it.
+    fn ranges(pieces: &[Piece]) -> Vec<(usize, usize)> {
+        gaps(pieces).into_iter().map(|(first, (end, _))| (first, end)).collect()
+    }
+
     #[test]
     fn the_middle_of_a_long_trace_is_hidden() {
-        assert!(hidden(0).is_empty());
-        assert!(hidden(STEPS_MAX).is_empty());
-        assert_eq!(hidden(STEPS_MAX + 1), 1_001..1_002);
-        assert_eq!(hidden(5_000), 1_001..4_001);
+        let steps = |count: usize| (0..count).map(Piece::Step).collect::<Vec<_>>();
+        assert_eq!(ranges(&[]), []);
+        assert_eq!(ranges(&steps(STEPS_MAX)), []);
+        assert_eq!(ranges(&steps(STEPS_MAX + 1)), [(1_001, 1_002)]);
+        assert_eq!(ranges(&steps(5_000)), [(1_001, 4_001)]);
+    }
+
+    #[test]
+    fn repetitions_are_hidden() {
+        let again = |steps: std::ops::Range<usize>| Piece::Again { block: 1, times: steps.len(), steps };
+        assert_eq!(ranges(&[Piece::Step(0), again(1..9), Piece::Step(9)]), [(2, 10)]);
+        // A repetition in the middle that is hidden anyway is not told.
+        let steps = |range: std::ops::Range<usize>| range.map(Piece::Step);
+        let long: Vec<Piece> = steps(0..2_000).chain([again(2_000..3_000)]).chain(steps(3_000..5_000)).collect();
+        assert_eq!(ranges(&long), [(1_001, 4_001)]);
     }
 }

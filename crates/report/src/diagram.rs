@@ -10,6 +10,7 @@
 use crate::chart::markup::{LONG, escaped, line, shortened};
 use rust_sugiyama::configure::{Config, CrossingMinimization, RankingType};
 use rust_sugiyama::from_vertices_and_edges;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 /// The most boxes and edges that are drawn. A larger picture cannot be read and takes long.
@@ -163,7 +164,12 @@ impl Diagram {
                 label => {
                     let stops = std::iter::once(&from).chain(before).chain(label).chain(behind).chain([&to]);
                     let stops: Vec<Item> = stops.copied().collect();
-                    stops.windows(2).enumerate().map(|(index, pair)| curve(pair[0], pair[1], index > 0)).collect()
+                    let last = stops.len() - 2;
+                    let link = |(index, pair): (usize, &[Item])| {
+                        let (leaves, enters) = (index == 0, index == last);
+                        curve(pair[0], pair[1], Ends { on: !leaves, beside_from: leaves, beside_to: enters })
+                    };
+                    stops.windows(2).enumerate().map(link).collect()
                 }
             };
             let _ = writeln!(text, "<path class=\"edge\" d=\"{path}\" marker-end=\"url(#tip)\"/>");
@@ -316,7 +322,9 @@ fn laid_out(sizes: &[(f64, f64)], links: &[(usize, usize)]) -> Vec<Item> {
     let mut items: Vec<Item> = sizes.iter().map(|&(width, height)| Item { width, height, ..Item::default() }).collect();
     let mut left = MARGIN;
     for (places, ..) in from_vertices_and_edges(&numbered, &edges, &config) {
-        let part = || places.iter().map(|&(number, (x, y))| (number, x, y));
+        // The layout may be mirrored: options are read from left to right.
+        let mirror = if is_mirrored(&places, links) { -1.0 } else { 1.0 };
+        let part = || places.iter().map(|&(number, (x, y))| (number, mirror * x, y));
         // Sources are at the top, in whichever direction the layout counts.
         let down = part().find(|(number, ..)| *number == 0).is_none_or(|(_, _, y)| part().all(|(.., other)| other >= y - 0.5));
         let up = part().find(|(number, ..)| *number == 0).is_some_and(|(_, _, y)| part().all(|(.., other)| other <= y + 0.5));
@@ -371,14 +379,58 @@ fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * 1.08
 }
 
-/// A curve from one item to another, which is below or above it. `on` continues a path.
-fn curve(from: Item, to: Item, on: bool) -> String {
+/// Whether more of the vertices that leave the same vertex are in the reverse of their order than
+/// in their order.
+fn is_mirrored(places: &[(usize, (f64, f64))], links: &[(usize, usize)]) -> bool {
+    let at: HashMap<usize, f64> = places.iter().map(|&(number, (x, _))| (number, x)).collect();
+    let mut last: HashMap<usize, f64> = HashMap::new();
+    let mut votes = 0_i64;
+    for &(from, to) in links {
+        let Some((_, &x)) = at.get(&from).zip(at.get(&to)) else { continue };
+        if let Some(before) = last.insert(from, x) {
+            votes += if x < before - 0.5 { 1 } else { -i64::from(x > before + 0.5) };
+        }
+    }
+    votes > 0
+}
+
+/// How a part of an edge begins and ends.
+#[derive(Clone, Copy)]
+struct Ends {
+    /// The part continues another.
+    on: bool,
+    /// A part that runs upwards leaves its box, or enters it, at the side: edges that run downwards
+    /// enter boxes at the top and leave them at the bottom.
+    beside_from: bool,
+    beside_to: bool,
+}
+
+/// A curve from one item to another, which is below or above it.
+fn curve(from: Item, to: Item, ends: Ends) -> String {
     let down = to.y >= from.y;
     let side = if down { 1.0 } else { -1.0 };
     let (start, tip) = (from.y + side * from.height / 2.0, to.y - side * to.height / 2.0);
     let bend = ((tip - start).abs() / 2.0).max(12.0) * side;
-    let begin = if on { format!("L{:.1} {start:.1}", from.x) } else { format!("M{:.1} {start:.1}", from.x) };
-    format!("{begin}C{:.1} {:.1} {:.1} {:.1} {:.1} {tip:.1}", from.x, start + bend, to.x, tip - bend, to.x)
+    let begin = if ends.on { 'L' } else { 'M' };
+    // The side of a box that is nearer to a position, and a point beside it.
+    let beside = |item: Item, x: f64| {
+        let right = if x >= item.x { 1.0 } else { -1.0 };
+        let edge = item.x + right * item.width / 2.0;
+        (edge, edge + right * 24.0)
+    };
+    let (first, control) = if ends.beside_from && !down {
+        let (edge, out) = beside(from, to.x);
+        (format!("{edge:.1} {:.1}", from.y), format!("{out:.1} {:.1}", from.y))
+    } else {
+        (format!("{:.1} {start:.1}", from.x), format!("{:.1} {:.1}", from.x, start + bend))
+    };
+    let (before, last) = if ends.beside_to && !down {
+        let (edge, out) = beside(to, from.x);
+        (format!("{out:.1} {:.1}", to.y), format!("{edge:.1} {:.1}", to.y))
+    } else {
+        (format!("{:.1} {:.1}", to.x, tip - bend), format!("{:.1} {tip:.1}", to.x))
+    };
+    format!("{begin}{first}C{control} {before} {last}")
 }
 
 /// A loop through its label, which is below the box.
@@ -428,6 +480,20 @@ mod tests {
         }
         let svg = diagrams_svg(&[diagram]).expect("small enough");
         assert!(svg.contains("number 5") && svg.contains("4 to 0") && svg.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn options_are_drawn_from_left_to_right() {
+        let boxes: Vec<DiagramBox> = (0..4).map(|number| boxed(&format!("number {number}"))).collect();
+        let edge = |a: usize, b: usize| (a, b, format!("{a} to {b}"));
+        let diagram = Diagram { title: "t".to_owned(), boxes, edges: vec![edge(0, 1), edge(0, 2), edge(0, 3)] };
+        let Placed { boxes, labels, .. } = diagram.placed();
+        let at = |index: usize| labels[index].map(|label| label.x).expect("a label");
+        assert!(at(0) < at(1) && at(1) < at(2), "{} {} {}", at(0), at(1), at(2));
+        // An edge upwards enters its box at the side, not where edges leave.
+        let up = curve(boxes[1], boxes[0], Ends { on: false, beside_from: true, beside_to: true });
+        let end: Vec<f64> = up.rsplit(' ').take(2).filter_map(|number| number.parse().ok()).collect();
+        assert_eq!(end[0], (boxes[0].y * 10.0).round() / 10.0, "{up}");
     }
 
     #[test]

@@ -3,10 +3,12 @@
 
 use crate::chart::markup::escaped;
 use crate::json::{CheckJson, PropertyJson, StatementJson, StepJson};
+use crate::text::reason_words;
 use contract::Trace;
 use replay::{Named, Narrator};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use source::{Diagnostic, SourceMap, Span};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// The answer as a JUnit test suite: a test case for each property. A violated property is a
@@ -25,7 +27,12 @@ pub fn junit(model: &str, answer: &CheckJson) -> String {
     for property in &answer.properties {
         let PropertyJson { name, kind, verdict, reason, violation, trace, .. } = property;
         // Writing to a `String` cannot fail.
-        let _ = write!(out, "<testcase classname=\"{}\" name=\"{}\"", escaped(model), escaped(&format!("{name} ({kind})")));
+        let _ = write!(
+            out,
+            "<testcase classname=\"{}\" name=\"{}\"",
+            escaped(model),
+            escaped(&if name == kind { name.clone() } else { format!("{name} ({kind})") })
+        );
         match (*verdict, violation) {
             ("violated", Some(violation)) => {
                 let steps: String = trace.iter().flatten().enumerate().map(|(index, step)| step_line(index, step)).collect();
@@ -39,13 +46,46 @@ pub fn junit(model: &str, answer: &CheckJson) -> String {
             }
             ("holds", _) => out.push_str("/>\n"),
             _ => {
-                let reason = escaped(reason.unwrap_or_default());
+                let reason = escaped(&reason_words(reason.unwrap_or_default()));
                 let _ = writeln!(out, ">\n<error message=\"{reason}\" type=\"unknown\"/>\n</testcase>");
             }
         }
     }
     out.push_str("</testsuite>\n</testsuites>\n");
     out
+}
+
+/// What is wrong with a model, as a JUnit test suite: one test case, that the model can be read.
+pub fn junit_rejected(model: &str, map: &SourceMap, diagnostics: &[Diagnostic]) -> String {
+    let first = diagnostics.iter().find(|diagnostic| diagnostic.is_error());
+    let message = first.map_or_else(String::new, |first| format!("{}: {}", map.describe(map.shown(first.span)), first.message));
+    let (model, message) = (escaped(model), escaped(&message));
+    let all = escaped(&source::render_all(map, diagnostics));
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{model}\" tests=\"1\" failures=\"0\" errors=\"1\">\n\
+         <testcase classname=\"{model}\" name=\"the model can be read\">\n<error message=\"{message}\" type=\"model\">{all}</error>\n\
+         </testcase>\n</testsuite>\n</testsuites>\n"
+    )
+}
+
+/// What is wrong with a model, as a SARIF log: a result for each message.
+pub fn sarif_rejected(map: &SourceMap, diagnostics: &[Diagnostic], version: &str) -> String {
+    let result = |diagnostic: &Diagnostic| {
+        let span = map.shown(diagnostic.span);
+        let (from, to) = (map.location(span), map.location(Span::new(span.file, span.end as usize, span.end as usize)));
+        let rule = diagnostic.name.unwrap_or(if diagnostic.is_error() { "model-error" } else { "warning" });
+        let hint = diagnostic.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let region = json!({
+            "startLine": from.line, "startColumn": from.column, "endLine": to.line, "endColumn": to.column,
+        });
+        json!({
+            "ruleId": rule,
+            "level": diagnostic.severity.to_string(),
+            "message": { "text": format!("{}{hint}", diagnostic.message) },
+            "locations": [{ "physicalLocation": { "artifactLocation": { "uri": map.name(span.file) }, "region": region } }],
+        })
+    };
+    sarif_log(diagnostics.iter().map(result).collect(), version)
 }
 
 fn step_line(index: usize, step: &StepJson) -> String {
@@ -84,6 +124,11 @@ pub fn sarif(answer: &CheckJson, version: &str) -> String {
         results.push(result);
     }
     results.extend(answer.warnings.iter().map(|text| json!({ "ruleId": "warning", "level": "warning", "message": { "text": text } })));
+    sarif_log(results, version)
+}
+
+/// A SARIF log with these results.
+fn sarif_log(results: Vec<Value>, version: &str) -> String {
     let rules: BTreeSet<String> = results.iter().filter_map(|result| result["ruleId"].as_str().map(str::to_owned)).collect();
     let rules: Vec<Value> = rules.into_iter().map(|id| json!({ "id": id })).collect();
     let driver = json!({ "name": "everypath", "version": version, "rules": rules });
@@ -96,20 +141,35 @@ pub fn sarif(answer: &CheckJson, version: &str) -> String {
 }
 
 /// A trace in the Informal Trace Format, which Apalache and other tools read: the values of all
-/// variables in each state. A variable of a process that does not exist in a state is an empty
-/// string there.
+/// variables in each state. The values of a variable have one type in all states. A variable of a
+/// process that does not exist in a state has 0, false, an empty list or an empty text there, and
+/// the information about the state lists it as absent.
 pub fn itf(narrator: &Narrator, model: &str, trace: &Trace) -> String {
     let states: Vec<Vec<Named>> = (0..=trace.steps.len())
         .filter_map(|index| trace.state_after(index))
         .map(|state| narrator.view(state).map(|view| view.values()).unwrap_or_default())
         .collect();
     let mut names: Vec<&str> = Vec::new();
-    let mut known = BTreeSet::new();
-    names.extend(states.iter().flatten().map(|named| named.name.as_str()).filter(|name| known.insert(*name)));
+    let mut kinds: BTreeMap<&str, Kind> = BTreeMap::new();
+    for named in states.iter().flatten() {
+        let kind = Kind::of(&named.value);
+        match kinds.get_mut(named.name.as_str()) {
+            Some(known) => *known = known.join(kind),
+            None => {
+                names.push(&named.name);
+                kinds.insert(&named.name, kind);
+            }
+        }
+    }
     let state = |(index, values): (usize, &Vec<Named>)| {
-        let mut object: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), json!(""))).collect();
-        object.extend(values.iter().map(|named| (named.name.clone(), value(&named.value))));
-        object.insert("#meta".to_owned(), json!({ "index": index }));
+        let known: BTreeMap<&str, &str> = values.iter().map(|named| (named.name.as_str(), named.value.as_str())).collect();
+        let mut object = Map::new();
+        for (name, kind) in &kinds {
+            object.insert((*name).to_owned(), kind.value(known.get(name).copied()));
+        }
+        let absent: Vec<&&str> = names.iter().filter(|name| !known.contains_key(**name)).collect();
+        let meta = if absent.is_empty() { json!({ "index": index }) } else { json!({ "index": index, "absent": absent }) };
+        object.insert("#meta".to_owned(), meta);
         Value::Object(object)
     };
     let mut log = json!({
@@ -123,22 +183,54 @@ pub fn itf(narrator: &Narrator, model: &str, trace: &Trace) -> String {
     format!("{log:#}\n")
 }
 
-/// A value as JSON: a number, a truth value, a list, or a text.
-fn value(text: &str) -> Value {
-    if let Ok(number) = text.parse::<i64>() {
-        return json!(number);
+/// The type of a value in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Truth,
+    /// The elements of an array, or the messages of a channel; whether all of them are numbers. An
+    /// empty list may have any elements.
+    List(bool),
+    Text,
+}
+
+impl Kind {
+    fn of(text: &str) -> Kind {
+        match (text.parse::<i64>(), text) {
+            (Ok(_), _) => Kind::Number,
+            (_, "true" | "false") => Kind::Truth,
+            _ => elements(text).map_or(Kind::Text, |parts| Kind::List(parts.iter().all(|part| part.parse::<i64>().is_ok()))),
+        }
     }
-    match text {
-        "true" => return json!(true),
-        "false" => return json!(false),
-        _ => {}
+
+    /// The type that has the values of both. A message name and 0, which is no message, are texts.
+    fn join(self, other: Kind) -> Kind {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Kind::List(_), Kind::List(_)) => Kind::List(false),
+            _ => Kind::Text,
+        }
     }
-    match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-        Some("") => json!([]),
-        // The elements of an array, or the messages of a channel.
-        Some(inside) => json!(inside.split([' ', ',']).filter(|part| !part.is_empty()).map(value).collect::<Vec<_>>()),
-        None => json!(text),
+
+    /// A value of this type, or the one that stands for none.
+    fn value(self, text: Option<&str>) -> Value {
+        let number = |text: &str| text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number));
+        match (self, text) {
+            (Kind::Number, text) => text.map_or(json!(0), number),
+            (Kind::Truth, text) => json!(text == Some("true")),
+            (Kind::List(numbers), text) => {
+                let parts = text.and_then(elements).unwrap_or_default();
+                json!(parts.into_iter().map(|part| if numbers { number(part) } else { json!(part) }).collect::<Vec<_>>())
+            }
+            (Kind::Text, text) => json!(text.unwrap_or_default()),
+        }
     }
+}
+
+/// The elements of a list, as texts.
+fn elements(text: &str) -> Option<Vec<&str>> {
+    let inside = text.strip_prefix('[')?.strip_suffix(']')?;
+    Some(inside.split([' ', ',']).filter(|part| !part.is_empty()).collect())
 }
 
 #[cfg(test)]
@@ -147,10 +239,21 @@ mod tests {
 
     #[test]
     fn values_keep_their_kind() {
+        let value = |text: &str| Kind::of(text).value(Some(text));
         assert_eq!(value("-3"), json!(-3));
         assert_eq!(value("true"), json!(true));
         assert_eq!(value("[1, 2]"), json!([1, 2]));
         assert_eq!(value("[]"), json!([]));
         assert_eq!(value("ready"), json!("ready"));
+        // A message that is not set yet is 0.
+        let message = Kind::of("0").join(Kind::of("ready"));
+        assert_eq!((message.value(Some("0")), message.value(Some("ready"))), (json!("0"), json!("ready")));
+        let list = Kind::of("[0, 1]").join(Kind::of("[a, 1]"));
+        assert_eq!(list.value(Some("[0, 1]")), json!(["0", "1"]));
+        // What is absent has the type of what is there.
+        assert_eq!(
+            [Kind::Number, Kind::Truth, Kind::List(true), Kind::Text].map(|kind| kind.value(None)),
+            [json!(0), json!(false), json!([]), json!("")]
+        );
     }
 }

@@ -3,8 +3,10 @@
 //!
 //! The body of a loop that is executed forty times is shown once. A repetition is a block of steps
 //! that is immediately followed by the same statements of the same processes. The values may
-//! differ; those after the last repetition are shown.
+//! differ; those after the last repetition are shown. The last step of a trace is always shown,
+//! because the violation is there, and so is the first step of its loop.
 
+use crate::text::count;
 use replay::Step;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,15 +28,37 @@ pub(crate) enum Piece {
     Again { block: usize, times: usize, steps: Range<usize> },
 }
 
+/// A repetition in words: the size of the block, how often it is repeated, the last step.
+pub(crate) fn again_text(block: usize, times: usize, last: usize) -> String {
+    let what = if block == 1 { "this step".to_owned() } else { format!("these {block} steps") };
+    let times = if times == 1 { "once".to_owned() } else { format!("{} times", count(times as u64)) };
+    format!("{what} {times} more, to step {}", count(last as u64))
+}
+
+/// Whether a step of a trace of this length is never folded.
+fn is_always_shown(index: usize, steps: usize, loop_start: Option<usize>) -> bool {
+    index + 1 == steps || loop_start == Some(index)
+}
+
+/// The number of steps that are folded because the end does not depend on them.
+pub(crate) fn folded(kept: &[bool], loop_start: Option<usize>) -> usize {
+    let all = kept.len();
+    let hidden = |&(index, kept): &(usize, &bool)| !kept && !is_always_shown(index, all, loop_start);
+    kept.iter().enumerate().filter(hidden).count()
+}
+
 /// The pieces of a trace. `kept` says on which steps the end depends, if that is to be shown;
 /// repetitions are folded if `folding`. No piece extends across `loop_start`.
 pub(crate) fn pieces(steps: &[Step], kept: Option<&[bool]>, folding: bool, loop_start: Option<usize>) -> Vec<Piece> {
     let names = numbered(steps);
-    let is_kept = |index: usize| kept.is_none_or(|kept| kept.get(index).copied().unwrap_or(true));
+    let is_kept =
+        |index: usize| is_always_shown(index, steps.len(), loop_start) || kept.is_none_or(|kept| kept.get(index).copied().unwrap_or(true));
     let mut pieces = Vec::new();
     let mut at = 0;
     while at < steps.len() {
-        let barrier = loop_start.filter(|&start| start > at).unwrap_or(steps.len());
+        // A repetition may not hide the last step, so it is looked for before that step.
+        let last = if at + 1 < steps.len() { steps.len() - 1 } else { steps.len() };
+        let barrier = loop_start.filter(|&start| start > at).map_or(last, |start| start.min(last));
         let kept = is_kept(at);
         let end = (at..barrier).find(|&index| is_kept(index) != kept).unwrap_or(barrier);
         if kept {
@@ -103,6 +127,7 @@ mod tests {
                 statements: vec![Arc::new(told)],
                 left_out: None,
                 printed: String::new(),
+                because: None,
                 warnings: Vec::new(),
                 state: None,
                 fault: None,
@@ -131,17 +156,28 @@ mod tests {
     fn repetitions_are_shown_once() {
         assert_eq!(shown("abc", None, None), "abc");
         assert_eq!(shown("xababababy", None, None), "xab[2*3]y");
-        assert_eq!(shown("aaaaaa", None, None), "a[1*5]");
+        assert_eq!(shown("aaaaaa", None, None), "a[1*4]a");
         assert_eq!(shown("aaa", None, None), "aaa", "too short to be worth a line");
         assert_eq!(shown("abcabcabcab", None, None), "abc[3*2]ab");
         // The longer block hides more steps.
-        assert_eq!(shown("aabaabaabaab", None, None), "aab[3*3]");
+        assert_eq!(shown("aabaabaabaaba", None, None), "aab[3*3]a");
     }
 
     #[test]
     fn nothing_reaches_across_the_beginning_of_a_loop() {
         assert_eq!(shown("aaaaaaaa", None, Some(4)), "aaaaaaaa");
-        assert_eq!(shown("aaaaaaaaaa", None, Some(5)), "a[1*4]a[1*4]");
+        assert_eq!(shown("aaaaaaaaaaa", None, Some(5)), "a[1*4]a[1*4]a");
+    }
+
+    #[test]
+    fn the_last_step_and_the_first_of_a_loop_are_always_shown() {
+        // The violation is in the last step of the last repetition.
+        assert_eq!(shown("abcabcabcabc", None, None), "abc[3*2]abc");
+        assert_eq!(shown("abcdef", Some("x....."), None), "a(4)f");
+        assert_eq!(shown("abcdef", Some("x....."), Some(2)), "a(1)c(2)f");
+        assert_eq!(folded(&[true, false, false, false, false, false], Some(2)), 3);
+        assert_eq!(folded(&[false], None), 0);
+        assert_eq!(shown("a", Some("."), None), "a");
     }
 
     #[test]

@@ -6,8 +6,10 @@
 //! escaped, and the page's content security policy forbids external resources.
 
 use crate::chart::markup::{LONG, escaped, shortened};
-use crate::json::{CheckJson, PropertyJson, StepJson};
+use crate::coverage::StatementCoverageJson;
+use crate::json::{CheckJson, PropertyJson, StatementJson, StepJson};
 use crate::text;
+use crate::waiting::others_text;
 use replay::Named;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,15 +36,6 @@ pub struct Page<'a> {
     pub chart: Option<&'a str>,
     /// Charts of the search over time, as SVG.
     pub over_time: Option<&'a str>,
-}
-
-/// The reason for an unknown verdict, in words; the names of other reasons are used as they are.
-fn reason_words(name: &str) -> String {
-    match name {
-        "other-violation" => "the search ended with another violation".to_owned(),
-        "unchecked" => "not checked".to_owned(),
-        other => other.replace('-', " "),
-    }
 }
 
 impl Page<'_> {
@@ -102,7 +95,7 @@ impl Page<'_> {
                 text_of(name),
                 if name == kind { String::new() } else { text_of(kind) },
                 text_of(&place),
-                text_of(&reason_words(reason.unwrap_or_default())),
+                text_of(&text::reason_words(reason.unwrap_or_default())),
             );
         }
         out.push_str("</tbody>\n</table>\n<h2>Numbers</h2>\n<div class=\"numbers\">\n");
@@ -144,7 +137,7 @@ impl Page<'_> {
         out.push_str(if self.answer.trace.is_some() { "<div class=\"two\">\n<div>\n" } else { "<div>\n<div>\n" });
         if self.answer.coverage.is_some() {
             out.push_str(
-                "<p class=\"key\">Source: <i class=\"holds\">executed</i> <i class=\"unknown\">reached, never executed</i> <i \
+                "<p class=\"key\">Source: <i class=\"holds\">executed</i> <i class=\"part\">partly executed</i> <i class=\"unknown\">reached, never executed</i> <i \
                  class=\"violated\">never reached</i></p>\n",
             );
         }
@@ -181,22 +174,24 @@ impl Page<'_> {
             }
         }
         let covered = self.answer.coverage.iter().flat_map(|coverage| &coverage.processes).flat_map(|process| &process.statements);
-        // A line may have several statements; the one that was executed least decides.
-        let mut worst: BTreeMap<(&str, u32), &'static str> = BTreeMap::new();
+        let mut lines: BTreeMap<(&str, u32), Vec<&StatementCoverageJson>> = BTreeMap::new();
         for told in covered {
-            let (Some(file), Some(line)) = (&told.file, told.line) else { continue };
-            let class = match (told.reached, told.executed) {
-                (_, true) => "ran",
-                (true, false) => "blocked",
-                (false, false) => "never",
-            };
-            let known = worst.entry((file, line)).or_insert(class);
-            let rank = |class: &str| ["ran", "blocked", "never"].iter().position(|known| *known == class);
-            if rank(class) > rank(known) {
-                *known = class;
+            if let (Some(file), Some(line)) = (&told.file, told.line) {
+                lines.entry((file, line)).or_default().push(told);
             }
         }
-        for (place, class) in worst {
+        for (place, mut statements) in lines {
+            // The end of a process says nothing about the statements before it on the line.
+            if statements.iter().any(|told| told.statement != "}") {
+                statements.retain(|told| told.statement != "}");
+            }
+            let executed = statements.iter().filter(|told| told.executed).count();
+            let class = match executed {
+                0 if statements.iter().any(|told| told.reached) => "blocked",
+                0 => "never",
+                all if all == statements.len() => "ran",
+                _ => "part",
+            };
             marks.entry(place).or_default().insert(class);
         }
         marks
@@ -210,16 +205,6 @@ impl Page<'_> {
         for process in &self.answer.waiting {
             for option in &process.options {
                 let place = option.file.as_ref().zip(option.line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
-                let values: Vec<String> = option.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-                let channel = option.channel.as_deref().unwrap_or_default();
-                let why = match option.why {
-                    "condition" => format!("false: {}", values.join(", ")),
-                    "full" => format!("{channel} is full: {}", option.contents.as_deref().unwrap_or_default()),
-                    "empty" => format!("{channel} is empty"),
-                    "no match" => format!("no such message in {channel}: {}", option.contents.as_deref().unwrap_or_default()),
-                    "no partner" => format!("nobody is at the other side of {channel}"),
-                    _ => String::new(),
-                };
                 let on: Vec<String> = option.waits_for.iter().map(|&pid| self.process(pid)).collect();
                 let _ = writeln!(
                     out,
@@ -227,15 +212,17 @@ impl Page<'_> {
                     text_of(&self.process(process.pid)),
                     text_of(&place),
                     text_of(&option.statement),
-                    text_of(&why),
-                    text_of(&on.join(", ")),
+                    text_of(option.message.as_deref().unwrap_or_default()),
+                    text_of(&on.join(" or ")),
                 );
             }
         }
         out.push_str("</tbody>\n</table>\n");
         if let [first, ..] = self.answer.waiting_cycle[..] {
             let names: Vec<String> = self.answer.waiting_cycle.iter().chain([&first]).map(|&pid| self.process(pid)).collect();
-            let _ = writeln!(out, "<p>A cycle of waiting: {}</p>", text_of(&names.join(" → ")));
+            let others: Vec<String> = self.answer.waiting_others.iter().map(|&pid| self.process(pid)).collect();
+            let others = others_text(&others).map(|text| format!(". {text}")).unwrap_or_default();
+            let _ = writeln!(out, "<p>A cycle of waiting: {}</p>", text_of(&format!("{}{others}", names.join(" → "))));
         }
     }
 
@@ -284,15 +271,18 @@ impl Page<'_> {
             let folded = self.answer.causal.as_ref().is_some_and(|causal| !causal.kept.contains(&number));
             let changes: Vec<String> = step.changes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             let place = step.first.file.as_ref().zip(step.first.line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
-            let statements: Vec<&str> = std::iter::once(&step.first).chain(&step.then).map(|told| told.statement.as_str()).collect();
+            let parts = parts(step);
+            let who: Vec<&str> = parts.iter().map(|(who, _)| who.as_str()).collect();
+            // A step of several processes has a line for each of them.
+            let statements: Vec<&str> = parts.iter().map(|(_, statements)| statements.as_str()).collect();
             let _ = writeln!(
                 out,
-                "<tr data-step=\"{0}\"{6}><td>{1}</td><td>{2}</td><td>{3}</td><td class=\"code\">{4}</td><td class=\"code\">{5}</td></tr>",
+                "<tr data-step=\"{0}\"{6}><td>{1}</td><td class=\"lines\">{2}</td><td>{3}</td><td class=\"code lines\">{4}</td><td class=\"code\">{5}</td></tr>",
                 index + 1,
                 number,
-                text_of(&format!("{}({})", step.first.process, step.first.pid)),
+                text_of(&who.join("\n")),
                 text_of(&place),
-                text_of(&statements.join("; ")),
+                text_of(&statements.join("\n")),
                 text_of(&changes.join(", ")),
                 if folded { " class=\"folded\"" } else { "" },
             );
@@ -306,14 +296,21 @@ impl Page<'_> {
     /// The data for the script.
     fn data(&self, out: &mut String) {
         let steps = self.steps_shown();
-        let line = |step: &StepJson| {
-            let file = self.sources.iter().position(|(name, _)| step.first.file.as_ref() == Some(name));
-            file.zip(step.first.line).map_or_else(String::new, |(file, line)| format!("l{file}-{line}"))
+        let line = |told: &StatementJson| {
+            let file = self.sources.iter().position(|(name, _)| told.file.as_ref() == Some(name));
+            file.zip(told.line).map(|(file, line)| format!("#l{file}-{line}"))
+        };
+        // The first statement of each process is where the reader looks.
+        let lines = |step: &StepJson| {
+            let mut known = BTreeSet::new();
+            let all = std::iter::once(&step.first).chain(&step.then);
+            all.filter(|told| known.insert(told.pid)).filter_map(line).collect::<Vec<_>>().join(", ")
         };
         let told = |(index, step): (usize, &StepJson)| {
-            let statements: Vec<&str> = std::iter::once(&step.first).chain(&step.then).map(|told| told.statement.as_str()).collect();
+            let parts: Vec<String> = parts(step).into_iter().map(|(who, statements)| format!("{who}: {statements}")).collect();
             let printed = if step.printed.is_empty() { String::new() } else { format!("  prints: {}", step.printed.trim_end()) };
-            format!("{}. {}({}): {}{printed}", index + 1, step.first.process, step.first.pid, statements.join("; "))
+            let because = step.because.as_ref().map(|because| format!("  ({because})")).unwrap_or_default();
+            format!("{}. {}{printed}{because}", index + 1, parts.join(" | "))
         };
         let left_out = self.answer.trace.as_ref().map_or(0, |trace| trace.len() - steps.len());
         let before: BTreeMap<&str, &str> = self.initial.iter().map(|named| (named.name.as_str(), named.value.as_str())).collect();
@@ -324,12 +321,24 @@ impl Page<'_> {
         let data = json!({
             "initial": initial,
             "changes": steps.iter().map(|step| &step.changes).collect::<Vec<_>>(),
-            "lines": steps.iter().map(line).collect::<Vec<_>>(),
+            "lines": steps.iter().map(lines).collect::<Vec<_>>(),
             "told": steps.iter().enumerate().map(told).collect::<Vec<_>>(),
         });
         // No text in the data can end the element that contains it.
         let _ = writeln!(out, "<script type=\"application/json\" id=\"data\">{}</script>", data.to_string().replace('<', "\\u003c"));
     }
+}
+
+/// The processes that take part in a step, in their order, each with its statements.
+fn parts(step: &StepJson) -> Vec<(String, String)> {
+    let mut parts: Vec<(usize, String, Vec<&str>)> = Vec::new();
+    for told in std::iter::once(&step.first).chain(&step.then) {
+        match parts.iter_mut().find(|(pid, ..)| *pid == told.pid) {
+            Some((.., statements)) => statements.push(&told.statement),
+            None => parts.push((told.pid, format!("{}({})", told.process, told.pid), vec![&told.statement])),
+        }
+    }
+    parts.into_iter().map(|(_, who, statements)| (who, statements.join("; "))).collect()
 }
 
 fn text_of(text: &str) -> String {

@@ -1,11 +1,15 @@
 //! Answers as JSON objects: one struct for each object, whose fields are the keys.
 
+mod deadlock;
+
+pub use deadlock::{WaitJson, WaitingJson, waiting};
+
 use crate::coverage::CoverageJson;
 use crate::outcome::Measured;
 use contract::{
     Disk, FAR, Fault, Guided, Judged, Omission, Outcome, Position, Profile, Stated, Statistics, Sweep, Trace, Traffic, Verdict,
 };
-use replay::{Choice, Essential, Named, Narrator, ProcessView, Statement, Step, View, Wait, Waiting, Why};
+use replay::{Choice, Essential, Named, Narrator, ProcessView, Statement, Step, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -99,6 +103,9 @@ pub struct StepJson {
     /// Values that were truncated to their type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The values that led to the fault of the step, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// Variables and channels whose values changed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, String>,
@@ -122,6 +129,7 @@ impl StepJson {
             left_out: step.left_out.map(|gap| LeftOutJson { after: gap.after, statements: gap.statements }),
             printed: step.printed.clone(),
             warnings: step.warnings.clone(),
+            because: step.because.clone(),
             changes: changes.into_iter().map(|named| (named.name, named.value)).collect(),
         }
     }
@@ -672,6 +680,10 @@ pub struct CheckJson {
     /// In a deadlock, the numbers of processes each of which waits for the next, in a cycle.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_cycle: Vec<usize>,
+    /// The numbers of the other processes for which those of the cycle could wait. They wait for
+    /// the cycle or for each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting_others: Vec<usize>,
     /// The statements that were executed, if coverage was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<CoverageJson>,
@@ -711,69 +723,6 @@ pub struct WitnessJson {
     pub loop_start: Option<usize>,
 }
 
-/// A process that cannot move.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct WaitingJson {
-    /// The name of its type.
-    pub process: String,
-    /// Its number.
-    pub pid: usize,
-    /// Its options.
-    pub options: Vec<WaitJson>,
-}
-
-/// An option that is not executable.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct WaitJson {
-    /// The file.
-    pub file: Option<String>,
-    /// The line, from 1.
-    pub line: Option<u32>,
-    /// The statement.
-    pub statement: String,
-    /// Why it is not executable: `condition`, `full`, `empty`, `no match`, `no partner` or
-    /// `unknown`.
-    pub why: &'static str,
-    /// The channel, if the reason concerns one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<String>,
-    /// The contents of the channel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contents: Option<String>,
-    /// The values that a condition reads.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub values: BTreeMap<String, String>,
-    /// The numbers of processes that could change this.
-    pub waits_for: Vec<usize>,
-}
-
-/// The waiting processes at the end of a trace.
-pub fn waiting(waiting: &[Waiting]) -> Vec<WaitingJson> {
-    let option = |wait: &Wait| {
-        let (why, channel, contents, values) = match &wait.why {
-            Why::Condition(values) => ("condition", None, None, &values[..]),
-            Why::Full { channel, contents } => ("full", Some(channel), Some(contents), &[][..]),
-            Why::Empty { channel } => ("empty", Some(channel), None, &[][..]),
-            Why::NoMatch { channel, contents } => ("no match", Some(channel), Some(contents), &[][..]),
-            Why::NoPartner { channel, .. } => ("no partner", Some(channel), None, &[][..]),
-            Why::Unknown => ("unknown", None, None, &[][..]),
-        };
-        WaitJson {
-            file: wait.choice.position.as_ref().map(|at| at.file.clone()),
-            line: wait.choice.position.as_ref().map(|at| at.line),
-            statement: wait.choice.statement.clone(),
-            why,
-            channel: channel.cloned(),
-            contents: contents.cloned(),
-            values: values.iter().map(|named| (named.name.clone(), named.value.clone())).collect(),
-            waits_for: wait.on.iter().map(|on| on.pid).collect(),
-        }
-    };
-    let process =
-        |told: &Waiting| WaitingJson { process: told.process.clone(), pid: told.pid, options: told.options.iter().map(option).collect() };
-    waiting.iter().map(process).collect()
-}
-
 impl CheckJson {
     /// The answer of `check`, from a search in the order of that name. `steps` belong to the
     /// outcome's trace.
@@ -801,6 +750,7 @@ impl CheckJson {
             processes: Vec::new(),
             waiting: Vec::new(),
             waiting_cycle: Vec::new(),
+            waiting_others: Vec::new(),
             coverage: None,
         };
         match &outcome.verdict {

@@ -28,7 +28,7 @@ pub use automata::{AutomataJson, automata_dot, automata_svg, automata_text};
 pub use chart::Chart;
 pub use coverage::{CoverageJson, coverage_text};
 pub use diagram::{BoxKind, Diagram, DiagramBox, diagrams_svg};
-pub use exchange::{itf, junit, sarif};
+pub use exchange::{itf, junit, junit_rejected, sarif, sarif_rejected};
 pub use graph::{Graph, GraphFormat};
 pub use html::Page;
 pub use look::{Detail, Look};

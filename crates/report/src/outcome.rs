@@ -1,5 +1,6 @@
 //! Outcomes as text: the verdict first, then the trace, then the statistics.
 
+use crate::fold::folded;
 use crate::look::{Detail, Look};
 use crate::steps::{Printer, processes_text};
 use crate::text;
@@ -93,7 +94,7 @@ fn violation_text(narrator: Option<&Narrator>, violation: &Violation, told: &Tol
         (None, Some(narrator)) => {
             let kept = told.essential.map(|essential| &essential.kept[..]);
             out.push_str(&Printer::new(narrator, &trace.initial).looking(look).keeping(kept).trace(told.steps, trace.loop_start));
-            out.push_str(&length_text(told.steps, told.essential, &look));
+            out.push_str(&length_text(told.steps, told.essential, trace.loop_start, &look));
         }
         (None, None) => {}
     }
@@ -108,7 +109,7 @@ fn violation_text(narrator: Option<&Narrator>, violation: &Violation, told: &Tol
 }
 
 /// The length of a trace, the number of context switches, and the number of folded steps.
-pub fn length_text(steps: &[Step], essential: Option<&Essential>, look: &Look) -> String {
+pub fn length_text(steps: &[Step], essential: Option<&Essential>, loop_start: Option<usize>, look: &Look) -> String {
     let plural = |count: usize, one: &str, many: &str| format!("{} {}", text::count(count as u64), if count == 1 { one } else { many });
     let mut out = match steps.len() {
         0 | 1 => String::new(),
@@ -118,10 +119,11 @@ pub fn length_text(steps: &[Step], essential: Option<&Essential>, look: &Look) -
         }
     };
     if let Some(Essential { kept, complete, .. }) = essential {
-        let folded = kept.iter().filter(|kept| !**kept).count();
+        let folded = folded(kept, loop_start);
         let unsure = if *complete { "" } else { "; there was no time to try them all" };
         let _ = match folded {
-            0 => writeln!(out, "every step is needed{unsure}"),
+            0 if kept.iter().all(|kept| *kept) => writeln!(out, "every step is needed{unsure}"),
+            0 => Ok(()),
             _ => writeln!(out, "{} folded: the others alone lead to the same end{unsure}", plural(folded, "step is", "steps are")),
         };
     }

@@ -1,6 +1,6 @@
 //! Steps and states as text.
 
-use crate::fold::{Piece, pieces};
+use crate::fold::{Piece, again_text, pieces};
 use crate::look::{Detail, Look, wrapped};
 use crate::outcome::fault_text;
 use crate::text::count;
@@ -162,9 +162,7 @@ impl<'p> Printer<'p> {
     fn again(&mut self, block: usize, times: usize, steps: &[Step]) -> String {
         let before = self.view.clone();
         steps.iter().for_each(|step| drop(self.pass(step)));
-        let what = if block == 1 { "this step".to_owned() } else { format!("these {block} steps") };
-        let times = if times == 1 { "once".to_owned() } else { format!("{} times", count(times as u64)) };
-        let mut out = format!("{}\n", self.look.faint(&format!("   …  {what} {times} more, to step {}", count(self.number as u64))));
+        let mut out = format!("{}\n", self.look.faint(&format!("   …  {}", again_text(block, times, self.number))));
         if let (Some(before), Some(after)) = (&before, &self.view) {
             out.push_str(&self.changed(before, after));
         }
@@ -210,6 +208,9 @@ impl<'p> Printer<'p> {
         }
         if let Some(fault) = &step.fault {
             let _ = writeln!(out, "        {}", look.bad(&fault_text(fault)));
+            if let Some(because) = &step.because {
+                let _ = writeln!(out, "        {}", printable(because));
+            }
         }
         let after = step.state.as_deref().and_then(|state| self.narrator.view(state).ok());
         if let (Some(before), Some(after)) = (&self.view, &after) {

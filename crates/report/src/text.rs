@@ -44,6 +44,15 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
+/// The reason for an unknown verdict, in words; the names of other reasons are used as they are.
+pub(crate) fn reason_words(name: &str) -> String {
+    match name {
+        "other-violation" => "the search ended with another violation".to_owned(),
+        "unchecked" => "not checked".to_owned(),
+        other => other.replace('-', " "),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

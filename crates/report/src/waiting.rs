@@ -4,7 +4,7 @@ use crate::look::{Look, wrapped};
 use crate::steps::{Columns, alike, origin_text, printable};
 use crate::text::count;
 use contract::Trace;
-use replay::{Narrator, Wait, Waiting, Why, cycle};
+use replay::{Knot, Narrator, Wait, Waiting, Why, knot};
 use std::fmt::Write as _;
 
 /// The column at which lines are wrapped if the output is not a terminal.
@@ -44,20 +44,36 @@ pub fn waiting_text(narrator: &Narrator, trace: &Trace, look: &Look) -> String {
             let _ = writeln!(out, "        … and {} more like it, to {}({})", count(others.len() as u64), last.process, last.pid);
         }
     }
-    let ring = cycle(&waiting);
-    if let [first, ..] = ring[..] {
-        let names: Vec<String> = ring.iter().chain([&first]).map(|&pid| name(pid)).collect();
+    let Knot { cycle, others } = knot(&waiting);
+    if let [first, ..] = cycle[..] {
+        let names: Vec<String> = cycle.iter().chain([&first]).map(|&pid| name(pid)).collect();
+        let width = look.width.unwrap_or(WIDTH);
         let _ = writeln!(out, "\n{}", look.strong("a cycle of waiting:"));
-        out.push_str(&wrapped(&names, " → ", 6, look.width.unwrap_or(WIDTH)));
+        out.push_str(&wrapped(&names, " → ", 6, width));
+        if let Some(text) = others_text(&others.iter().map(|&pid| name(pid)).collect::<Vec<_>>()) {
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            wrapped(&words, " ", 6, width).lines().for_each(|line| out.push_str(&format!("{}\n", look.faint(line))));
+        }
     }
     out
 }
 
-/// Why an option is not executable, in lines below it.
-fn reason_text(wait: &Wait, process: &Waiting, name: &dyn Fn(usize) -> String, look: &Look) -> String {
-    let why = match &wait.why {
-        // The process may only end, and waits for nothing that can be named.
-        Why::Unknown => return String::new(),
+/// Why the other processes of a knot cannot break its cycle, in a sentence.
+pub(crate) fn others_text(others: &[String]) -> Option<String> {
+    match others {
+        [] => None,
+        [one] => Some(format!("{one} could end the waiting too, but waits for a process of the cycle itself")),
+        [all @ .., last] => {
+            Some(format!("{} and {last} could end the waiting too, but wait for processes of the cycle or for each other", all.join(", ")))
+        }
+    }
+}
+
+/// Why an option is not executable, in a sentence; nothing if the process may only end, and waits
+/// for nothing that can be named.
+pub(crate) fn why_text(why: &Why) -> Option<String> {
+    Some(match why {
+        Why::Unknown => return None,
         Why::Condition(values) if values.is_empty() => "it is never true".to_owned(),
         Why::Condition(values) => {
             let values: Vec<String> = values.iter().map(|named| format!("{} = {}", named.name, named.value)).collect();
@@ -68,7 +84,12 @@ fn reason_text(wait: &Wait, process: &Waiting, name: &dyn Fn(usize) -> String, l
         Why::NoMatch { channel, contents } => format!("no such message in the channel {channel}: {contents}"),
         Why::NoPartner { channel, sends: true } => format!("nobody receives on {channel}"),
         Why::NoPartner { channel, sends: false } => format!("nobody sends on {channel}"),
-    };
+    })
+}
+
+/// Why an option is not executable, in lines below it.
+fn reason_text(wait: &Wait, process: &Waiting, name: &dyn Fn(usize) -> String, look: &Look) -> String {
+    let Some(why) = why_text(&wait.why) else { return String::new() };
     let mut words: Vec<String> = why.split(' ').map(printable).collect();
     if !wait.on.is_empty() {
         let on = wait.on.iter().map(|on| {

@@ -172,7 +172,7 @@ fn every_step_is_there() {
     let program = program(PROGRAM);
     let (trace, steps) = walk(&program, 100);
     assert!(steps.len() >= 5, "{steps:?}");
-    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps, false);
     let (svg, html) = (chart.svg(), chart.html());
     elements(&svg);
     elements(&html);
@@ -200,7 +200,7 @@ fn arrows_join_those_who_have_to_do_with_each_other() {
     let (trace, steps) = walk(&program, 100);
     let sent = 1 + steps.iter().position(|step| step.first().text == "queue ! 7").expect("sent");
     let received = 1 + steps.iter().position(|step| step.first().text == "queue ? x").expect("received");
-    let svg = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps).svg();
+    let svg = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps, false).svg();
     assert_eq!(count(&svg, "class=\"meet\""), 1, "{svg}");
     assert_eq!(count(&svg, "class=\"message\""), 1, "{svg}");
     assert!(svg.contains(&format!("sent in step {sent}, received in step {received}")), "{svg}");
@@ -234,7 +234,7 @@ fn names_are_names_and_nothing_else() {
     witness.model = hostile.to_owned();
     witness.violation =
         Some(ViolationJson { kind: hostile.to_owned(), message: hostile.to_owned(), file: Some(hostile.to_owned()), line: Some(1) });
-    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness, &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness, &steps, false);
     for text in [chart.svg(), chart.html()] {
         let names = elements(&text);
         assert!(!names.iter().any(|name| name == "script"), "{text}");
@@ -248,7 +248,7 @@ fn names_are_names_and_nothing_else() {
 fn long_traces_lose_their_middle() {
     let program = program(COUNTER);
     let (trace, steps) = walk(&program, 5_000);
-    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps, false);
     for text in [chart.svg(), chart.html()] {
         elements(&text);
         assert!(text.contains("3,000 steps are not shown"));
@@ -268,7 +268,7 @@ fn long_texts_are_cut() {
     let program = program(COUNTER);
     let (trace, mut steps) = walk(&program, 2);
     Arc::make_mut(&mut steps[0].statements[0]).text = "é".repeat(1_000_000);
-    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps, false);
     assert!(chart.svg().len() < 30_000 && chart.html().len() < 60_000);
 }
 
@@ -277,7 +277,7 @@ fn loops_and_empty_traces() {
     let program = program(COUNTER);
     let (mut trace, steps) = walk(&program, 4);
     trace.loop_start = Some(2);
-    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace.clone()), &steps);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace.clone()), &steps, false);
     for text in [chart.svg(), chart.html()] {
         elements(&text);
         assert_eq!(count(&text, "from here on, again and again"), if text.starts_with("<svg") { 1 } else { 2 });
@@ -285,8 +285,69 @@ fn loops_and_empty_traces() {
     trace.steps.clear();
     trace.loop_start = None;
     let run = Witness { violation: None, ..witness(trace) };
-    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &run, &[]);
+    let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &run, &[], false);
     elements(&chart.svg());
     elements(&chart.html());
     assert!(!chart.svg().contains("violated") && chart.html().contains("before any step"));
+}
+
+/// A process that creates three others in one step.
+const FAMILY: &str = r#"
+process Parent() {
+    RUN 0, Child            ;: run Child()
+    STL child
+    STEP I
+    local pid child
+    RUN 0, Child            ;: run Child()
+    STL child
+    STEP I
+    RUN 0, Child            ;: run Child()
+    STL child
+    STEP N
+    LDC 0                   ;: false
+    NEXZ
+    STEP N
+    STEP T
+}
+
+process Child() {
+    LDC 0                   ;: false
+    NEXZ
+    STEP N
+    STEP T
+}
+
+start Parent
+"#;
+
+/// The numbers in a text.
+fn numbers(text: &str) -> Vec<i64> {
+    text.split(|c: char| !c.is_ascii_digit() && c != '-').filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn arrows_to_new_processes_pass_no_names() {
+    let program = program(FAMILY);
+    let (trace, steps) = walk(&program, 5);
+    assert_eq!(steps.len(), 1);
+    let svg = Chart::new(&Narrator::new(Arc::clone(&program)), &witness(trace), &steps, true).svg();
+    let of = |class: &str| svg.split('<').filter(|tag| tag.contains(&format!("class=\"{class}\""))).collect::<Vec<_>>();
+    let value = |tag: &str, key: &str| numbers(tag.split(&format!(" {key}=\"")).nth(1).expect("an attribute"))[0];
+    let heads: Vec<(i64, i64, i64, i64)> = of("head")
+        .into_iter()
+        .map(|tag| (value(tag, "x"), value(tag, "y"), value(tag, "x") + value(tag, "width"), value(tag, "y") + value(tag, "height")))
+        .collect();
+    let births = of("birth");
+    assert_eq!((heads.len(), births.len()), (4, 3), "{svg}");
+    for birth in births {
+        let path = birth.split(" d=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a path");
+        let points: Vec<(i64, i64)> = numbers(path).chunks(2).map(|pair| (pair[0], pair[1])).collect();
+        for pair in points.windows(2) {
+            let ((x1, y1), (x2, y2)) = (pair[0], pair[1]);
+            let inside = |&(left, top, right, bottom): &(i64, i64, i64, i64)| {
+                x1.min(x2) < right && x1.max(x2) > left && y1.min(y2) < bottom && y1.max(y2) > top
+            };
+            assert!(!heads.iter().any(inside), "{path} runs through a name: {heads:?}");
+        }
+    }
 }

@@ -53,15 +53,24 @@ pub struct Diagnostic {
     pub message: String,
     /// The position it is about.
     pub span: Span,
+    /// The name by which a user can silence a warning or turn it into an error.
+    pub name: Option<&'static str>,
     /// Further positions.
-    pub labels: Vec<Label>,
+    pub labels: Box<[Label]>,
     /// Further information, one sentence each.
-    pub notes: Vec<String>,
+    pub notes: Box<[String]>,
     /// A suggestion for the user.
     pub hint: Option<String>,
     /// The change that carries out the hint, if it is known; boxed, because errors are returned by
     /// value.
     pub fix: Option<Box<Fix>>,
+}
+
+/// A list with one more element.
+fn with<T>(list: Box<[T]>, more: T) -> Box<[T]> {
+    let mut list = list.into_vec();
+    list.push(more);
+    list.into()
 }
 
 /// A number of things, as in `1 field` and `2 fields`.
@@ -73,7 +82,8 @@ pub fn counted(count: usize, thing: &str) -> String {
 impl Diagnostic {
     /// A message of the given severity.
     pub fn new(severity: Severity, span: Span, message: impl Into<String>) -> Self {
-        Diagnostic { severity, message: message.into(), span, labels: Vec::new(), notes: Vec::new(), hint: None, fix: None }
+        let (labels, notes) = Default::default();
+        Diagnostic { severity, message: message.into(), span, name: None, labels, notes, hint: None, fix: None }
     }
 
     /// An error.
@@ -84,6 +94,12 @@ impl Diagnostic {
     /// A warning.
     pub fn warning(span: Span, message: impl Into<String>) -> Self {
         Diagnostic::new(Severity::Warning, span, message)
+    }
+
+    /// The message with a name.
+    pub fn named(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
     }
 
     /// A note.
@@ -121,13 +137,13 @@ impl Diagnostic {
 
     /// Adds a sentence.
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
+        self.notes = with(std::mem::take(&mut self.notes), note.into());
         self
     }
 
     /// Adds a further position.
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label { span, message: message.into() });
+        self.labels = with(std::mem::take(&mut self.labels), Label { span, message: message.into() });
         self
     }
 

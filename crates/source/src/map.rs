@@ -125,6 +125,11 @@ impl Expansions {
         self.places.is_empty()
     }
 
+    /// The places of the text that begins here.
+    pub fn places(&self, span: Span) -> Option<Places> {
+        self.places.iter().rev().find(|(start, _)| *start == span.start).map(|(_, places)| *places)
+    }
+
     /// Adds a text. Returns its span, which contains the number that the file will have.
     pub fn add(&mut self, file: FileId, text: &str, places: Places) -> Span {
         let start = self.text.len();

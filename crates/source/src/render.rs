@@ -60,8 +60,9 @@ pub fn render(map: &SourceMap, diagnostic: &Diagnostic) -> String {
 
 /// One diagnostic as text, ending in a newline.
 pub fn render_in(map: &SourceMap, diagnostic: &Diagnostic, paint: Paint) -> String {
-    let Diagnostic { severity, message, span, labels, notes, hint, .. } = diagnostic;
-    let mut out = format!("{}{}\n", paint.severity(*severity, &severity.to_string()), paint.strong(&format!(": {message}")));
+    let Diagnostic { severity, message, span, name, labels, notes, hint, .. } = diagnostic;
+    let name = name.map(|name| format!(" [{name}]")).unwrap_or_default();
+    let mut out = format!("{}{}{name}\n", paint.severity(*severity, &severity.to_string()), paint.strong(&format!(": {message}")));
     let all = || std::iter::once((*span, None)).chain(labels.iter().map(|label| (label.span, Some(label.message.as_str()))));
     let all: Vec<(Span, Option<&str>)> = all().map(|(span, message)| (map.shown(span), message)).collect();
     let width = all.iter().map(|(span, _)| digits(map.location(*span).line)).max().unwrap_or(1);

@@ -16,6 +16,7 @@ use crate::reports::ReportArguments;
 use crate::session::{Ended, Session};
 use crate::team::TeamArguments;
 use crate::terminal::DetailArguments;
+use crate::warnings::WarningArguments;
 use crate::watch::Answer;
 use crate::{Exit, complain, memory, paths, say};
 use check::{Applied, Checked, Cut, Cycles, Fair, Guidance, Only, Passes, Plan, Por, Probe, Reduced, Shrunk};
@@ -126,6 +127,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TOOL", value_enum, conflicts_with = "json")]
     pub format: Option<Format>,
     #[command(flatten)]
+    pub warnings: WarningArguments,
+    #[command(flatten)]
     pub detail: DetailArguments,
     #[command(flatten)]
     pub output: OutputArguments,
@@ -184,9 +187,18 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let expressions: Vec<Expression> =
         arguments.directed.expression().map(|text| Expression::new("--heuristic", text)).into_iter().collect();
     let Arguments { ltl, ctl, automaton, finite, .. } = arguments;
-    let wanted = Wanted { ltl, ctl, automaton: automaton.as_deref(), finite: *finite, measure: None, expressions: &expressions };
-    let mut session =
-        Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, &arguments.team, arguments.output.json)?;
+    let wanted = Wanted {
+        ltl,
+        ctl,
+        automaton: automaton.as_deref(),
+        finite: *finite,
+        measure: None,
+        expressions: &expressions,
+        policy: Some(&arguments.warnings),
+    };
+    let session =
+        Session::new(base, &arguments.subject, wanted, &arguments.engine, &arguments.saving, &arguments.team, arguments.output.json);
+    let mut session = session.map_err(|failure| arguments.reports.tell_rejected(arguments.subject.model.as_deref(), failure))?;
     if arguments.coverage && session.model.subject.byte_code().is_none() {
         return Err(Failure::Call(format!("{}: a graph has no statements: leave out `--coverage`", session.model.name)));
     }
@@ -228,7 +240,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .then(|| answer_json(&model, &plan, &checked, &clearer, advice.clone(), measured));
     if let Some(answer) = &answer {
         let witness = checked.witness.as_ref().map(|shown| &shown.trace).or(clearer.trace());
-        unwritten = unwritten.or(reports.write(&model, &checked.outcome.verdict, witness, answer, &timeline).err());
+        unwritten =
+            unwritten.or(reports.write(&model, &checked.outcome.verdict, witness, answer, &timeline, !arguments.detail.verbose).err());
     }
     let text = if let (Some(Format::Spin), Some(answer)) = (arguments.format, &answer) {
         let state_bytes = model.narrator.initial().0.unwrap_or_default().len();
@@ -287,6 +300,7 @@ fn answer_json(model: &Model, plan: &Plan, checked: &Checked, clearer: &Clearer,
         Verdict::Violated(violation) if violation.fault.kind == ViolationKind::Deadlock => model.narrator.waiting(&violation.trace),
         _ => Vec::new(),
     };
+    let knot = replay::knot(&waiting);
     let probe = checked.probe.as_ref();
     let search = checked.outcome.statistics.answered_by;
     let search = search.unwrap_or_else(|| probe.map_or(plan.order.of_search(), |probe| probe.order()).name());
@@ -304,7 +318,8 @@ fn answer_json(model: &Model, plan: &Plan, checked: &Checked, clearer: &Clearer,
         reduction: reduction_json(checked, plan.passes.slice),
         heuristic: checked.guided.as_ref().map(heuristic_json),
         waiting: json::waiting(&waiting),
-        waiting_cycle: replay::cycle(&waiting),
+        waiting_cycle: knot.cycle,
+        waiting_others: knot.others,
         coverage: checked.coverage.as_ref().map(CoverageJson::from),
         context_switches: matches!(checked.outcome.verdict, Verdict::Violated(_)).then(|| context_switches(&checked.steps)),
         causal: clearer.causal(),

@@ -4,12 +4,13 @@
 use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
+use crate::warnings::WarningArguments;
 use crate::{Exit, input, say, terminal};
 use clap::Args;
 use report::json;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use source::Paint;
+use source::{Diagnostic, Paint};
 
 /// `everypath lint`
 #[derive(Debug, Args)]
@@ -17,13 +18,8 @@ use source::Paint;
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
-    /// Turn this warning into an error, or `all` of them: the exit code is then 1. Can be given
-    /// several times
-    #[arg(short = 'W', value_name = "NAME")]
-    pub warn: Vec<String>,
-    /// Allow this, or `all`: the warning is not given. Can be given several times
-    #[arg(short = 'A', value_name = "NAME")]
-    pub allow: Vec<String>,
+    #[command(flatten)]
+    pub warnings: WarningArguments,
     /// List the names of all warnings
     #[arg(long)]
     pub list: bool,
@@ -47,7 +43,7 @@ struct LintsJson {
 #[derive(JsonSchema, Serialize)]
 struct LintJson {
     /// Its name, for `-A` and `-W`.
-    name: &'static str,
+    name: Option<&'static str>,
     message: String,
     file: String,
     /// From 1.
@@ -76,43 +72,30 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         say(&languages::LINTS.iter().map(|(name, what)| format!("{name:<width$}  {what}\n")).collect::<String>());
         return Ok(Exit::Fine);
     }
-    for name in arguments.warn.iter().chain(&arguments.allow) {
-        if name != "all" && languages::LINTS.iter().all(|(known, _)| known != name) {
-            return Err(Failure::Call(format!("there is no warning `{name}`; `everypath lint MODEL --list` lists all")));
-        }
-    }
-    let named = |list: &[String], name: &str| list.iter().any(|given| given == name || given == "all");
-    let (map, mut warnings) =
+    let policy = &arguments.warnings;
+    policy.refuse_unknown()?;
+    let (map, warnings) =
         input::lint(&arguments.model.model, &arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?)?;
-    // A name takes precedence over `all`.
-    warnings.retain(|warning| {
-        let allowed = named(&arguments.allow, warning.name);
-        !allowed || !arguments.allow.iter().any(|given| given == warning.name) && arguments.warn.iter().any(|given| given == warning.name)
-    });
-    let denied = warnings.iter().any(|warning| named(&arguments.warn, warning.name));
+    let warnings = policy.given(warnings);
+    let denied = warnings.iter().any(|warning| policy.is_denied(warning));
     let text = if arguments.output.json {
-        let one = |warning: &languages::Warning| {
-            let place = map.location(warning.diagnostic.span);
+        let one = |warning: &Diagnostic| {
+            let place = map.location(warning.span);
             LintJson {
                 name: warning.name,
-                message: warning.diagnostic.message.clone(),
-                file: map.name(warning.diagnostic.span.file).to_owned(),
+                message: warning.message.clone(),
+                file: map.name(warning.span.file).to_owned(),
                 line: place.line,
                 column: place.column,
-                hint: warning.diagnostic.hint.clone(),
-                denied: named(&arguments.warn, warning.name),
+                hint: warning.hint.clone(),
+                denied: policy.is_denied(warning),
             }
         };
         json::line(&LintsJson { warnings: warnings.iter().map(one).collect() })
     } else if warnings.is_empty() {
         "no warnings\n".to_owned()
     } else {
-        let texts = warnings.iter().map(|warning| {
-            let mut told = warning.diagnostic.clone();
-            told.message = format!("{} [{}]", told.message, warning.name);
-            source::render_in(&map, &told, Paint { color: terminal::look().color })
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        source::render_all_in(&map, &warnings, Paint { color: terminal::look().color })
     };
     say(&text);
     Ok(if denied { Exit::Violated } else { Exit::Fine })

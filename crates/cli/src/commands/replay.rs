@@ -117,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     if arguments.svg.is_some() || arguments.html.is_some() {
-        let chart = Chart::new(&narrator, &witness, &steps);
+        let chart = Chart::new(&narrator, &witness, &steps, !arguments.detail.verbose);
         if let Some(svg) = &arguments.svg {
             Output::new(svg, &[path])?.write(chart.svg())?;
         }
@@ -143,7 +143,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let kept = essential.as_ref().map(|essential| &essential.kept[..]);
         let mut printer = Printer::new(&narrator, &witness.trace.initial).looking(look).keeping(kept);
         text.push_str(&printer.trace(&steps, witness.trace.loop_start));
-        text.push_str(&length_text(&steps, essential.as_ref(), &look));
+        text.push_str(&length_text(&steps, essential.as_ref(), witness.trace.loop_start, &look));
         let deadlock = witness.violation.as_ref().is_some_and(|claimed| claimed.kind == ViolationKind::Deadlock.name());
         let waiting = if deadlock { waiting_text(&narrator, &witness.trace, &look) } else { String::new() };
         let end = if waiting.is_empty() { processes_text(&narrator, witness.trace.last_state(), &look) } else { waiting };

@@ -188,7 +188,7 @@ impl Emitter<'_> {
         let (text, wanted) = format::convert(text);
         if wanted != arguments.len() {
             let message = format!("the format has room for {wanted} value(s), {} given", arguments.len());
-            self.diagnostics.push(Diagnostic::warning(span, message));
+            self.diagnostics.push(Diagnostic::warning(span, message).named("printed-values"));
         }
         for i in 0..wanted {
             match arguments.get(i) {

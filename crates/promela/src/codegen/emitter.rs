@@ -144,7 +144,7 @@ impl<'a> Emitter<'a> {
         // A statement that came out of a macro or an inline has two positions: first its own, then
         // that of the use.
         let places = self.map.places(span);
-        if let Some(places) = places {
+        if let Some(places) = places.filter(|places| places.origin != places.used) {
             let text = shortened(self.map.snippet(places.origin));
             self.add_span(addr, places.origin, text);
         }

@@ -282,17 +282,16 @@ impl Builder {
                 self.drop_skips(&options);
                 Made::Do(options, number)
             }
-            Node::Loop { first, round, leave_on_else, header } => {
-                let span = *header;
+            Node::Loop { first, round, leave_on_else, parts } => {
                 let number = self.enter_loop();
-                let first = self.action(first.clone(), span);
-                self.add(MadeStm { made: Made::Leaf(Kind::Basic(first)), span });
+                let first = self.action(first.clone(), parts.first);
+                self.add(MadeStm { made: Made::Leaf(Kind::Basic(first)), span: parts.first });
                 let round = self.sequence(round);
                 self.open_sequence();
                 if *leave_on_else {
-                    self.add(MadeStm { made: Made::Leaf(Kind::Else), span });
+                    self.add(MadeStm { made: Made::Leaf(Kind::Else), span: parts.leave });
                 }
-                self.add(MadeStm { made: Made::Leaf(Kind::Goto(Jump::Break(number))), span });
+                self.add(MadeStm { made: Made::Leaf(Kind::Goto(Jump::Break(number))), span: parts.end });
                 let leave = self.close_sequence();
                 self.loops.pop();
                 Made::Do(vec![leave, round], number)
@@ -571,7 +570,7 @@ impl Builder {
                 Kind::DStep if added != 0 => self.elements[element].kind = Kind::NonAtomic,
                 Kind::Unless if added != 0 => {
                     let span = self.elements[element].span;
-                    let diagnostic = Diagnostic::warning(span, "`unless` in a `d_step` has no effect");
+                    let diagnostic = Diagnostic::warning(span, "`unless` in a `d_step` has no effect").named("unless-in-d-step");
                     self.diagnostics.push(diagnostic);
                 }
                 _ => {}

@@ -177,10 +177,10 @@ impl Parser {
     }
 
     fn no_operand(&mut self, found: &Tok) -> Reported {
-        let message = match found {
-            Tok::Bad(reason) => format!("this is {reason}"),
-            found => format!("expected an expression, found {found}"),
-        };
+        if let Some(reported) = self.bad_token() {
+            return reported;
+        }
+        let message = format!("expected an expression, found {found}");
         let own_line = self.tokens.get(self.at).is_some_and(|t| t.newline) || self.previous() == Some(&Tok::ImpliedSemi);
         let hint = self.hint_for_operand(found).or_else(|| match found {
             Tok::ImpliedSemi => Some("the line above is not finished".to_owned()),
@@ -238,7 +238,13 @@ impl Parser {
     fn run(&mut self) -> Parsed<ExprKind> {
         self.advance();
         let name = self.expect_name("the name of a process type after `run`")?;
-        self.expect_op(Op::LParen, "after the name of the process type")?;
+        if !self.is_op(Op::LParen) {
+            let message = format!("expected `(` after the name of the process type, found {}", self.peek());
+            let diagnostic = Diagnostic::error(self.span(), message).with_hint(format!("write `run {}()`", name.text));
+            self.report(diagnostic.with_fix(self.last_span().after(), "()"));
+            return Ok(ExprKind::Run { name, arguments: Vec::new(), priority: None });
+        }
+        self.advance();
         let arguments = if self.is_op(Op::RParen) { Vec::new() } else { self.expressions()? };
         self.expect_op(Op::RParen, "after the arguments")?;
         let priority = if self.eat_key(Key::Priority) { Some(Box::new(self.primary()?)) } else { None };

@@ -325,13 +325,17 @@ impl Parser {
         for option in options {
             let Some((kind, span)) = first(option) else { continue };
             let (what, hint) = match kind {
-                StmtKind::Assign(..) => ("an assignment is", Some("`==` compares")),
+                // `x++` and `x = x + 1` are not mistaken for comparisons.
+                StmtKind::Assign(_, value) => {
+                    let may_compare = matches!(value.kind, ExprKind::Number(_) | ExprKind::Ref(_));
+                    ("an assignment is", may_compare.then_some("`==` compares"))
+                }
                 StmtKind::Printf(..) => ("`printf` is", None),
                 StmtKind::Expr(Expr { kind: ExprKind::Number(n), .. }) if *n != 0 => ("this is", None),
                 _ => continue,
             };
             let diagnostic = Diagnostic::warning(span, format!("{what} always possible: the `else` beside it never runs"));
-            self.report(diagnostic.with_hint_opt(hint.map(str::to_owned)));
+            self.report(diagnostic.named("else-never-runs").with_hint_opt(hint.map(str::to_owned)));
         }
     }
 }

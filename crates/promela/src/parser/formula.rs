@@ -81,6 +81,7 @@ impl Parser {
             if length > MAX_OPERATORS {
                 return Err(self.error(self.span(), "the formula is too long"));
             }
+            let word = self.peek().clone();
             let operator = self.advance();
             let right = self.formula(level + 1)?;
             let (l, r) = (Box::new(left), Box::new(right));
@@ -98,9 +99,17 @@ impl Parser {
                         let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
                         Formula::Atom(Expr { kind, span })
                     }
-                    _ => {
-                        let message = "this operator needs values, not formulas, on both sides";
-                        return Err(self.error(operator, message));
+                    (left, _) => {
+                        let sign = match left {
+                            Formula::Always(_) => Some("[]"),
+                            Formula::Eventually(_) => Some("<>"),
+                            Formula::Next(_) => Some("X"),
+                            Formula::Not(_) => Some("!"),
+                            _ => None,
+                        };
+                        let (message, word) = ("this operator needs values, not formulas, on both sides", word.spelling());
+                        let hint = sign.map(|sign| format!("`{sign}` binds stronger than `{word}`: write `{sign} (x {word} 1)`"));
+                        return Err(self.report(Diagnostic::error(operator, message).with_hint_opt(hint)));
                     }
                 },
             };

@@ -12,6 +12,7 @@ pub(crate) mod foreign;
 mod formula;
 mod inline;
 mod statement;
+mod wrong;
 
 use crate::ast::{Automaton, AutomatonKind, Ident, Model, Proctype, Unit};
 use crate::limits::{MAX_DIAGNOSTICS, MAX_STATEMENTS};
@@ -116,6 +117,21 @@ struct Parser {
 /// The bytes of a statement that are kept; less is shown anyway.
 const MAX_STATEMENT_TEXT: usize = 1000;
 
+/// Tokens as the user would write them.
+fn spelled(tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for (i, token) in tokens.iter().enumerate() {
+        if i > 0 && (token.blank || token.newline) {
+            text.push(' ');
+        }
+        text.push_str(&token.kind.spelling());
+        if text.len() > MAX_STATEMENT_TEXT {
+            break;
+        }
+    }
+    text
+}
+
 /// An error that has been reported; the caller decides where to continue.
 #[derive(Clone, Copy, Debug)]
 struct Reported;
@@ -170,17 +186,15 @@ impl Parser {
                 (site, own.map_or(site, |token| token.written))
             }
         };
-        let mut text = String::new();
-        for (i, token) in tokens.iter().enumerate() {
-            if i > 0 && (token.blank || token.newline) {
-                text.push(' ');
-            }
-            text.push_str(&token.kind.spelling());
-            if text.len() > MAX_STATEMENT_TEXT {
-                break;
-            }
-        }
+        let text = spelled(tokens);
         self.expansions.add(self.expansion_file, &text, Places { shown: written, used, origin })
+    }
+
+    /// A text for a step that has none of its own: it is part of the statement `whole`.
+    fn made_text(&mut self, whole: Span, text: &str) -> Span {
+        let made = if whole.file == self.expansion_file { self.expansions.places(whole) } else { None };
+        let places = made.unwrap_or(Places { shown: whole, used: whole, origin: whole });
+        self.expansions.add(self.expansion_file, text, places)
     }
 
     fn advance(&mut self) -> Span {
@@ -226,6 +240,9 @@ impl Parser {
             let text = text.clone();
             return Ok(Ident { text, span: self.advance() });
         }
+        if let Some(reported) = self.bad_token() {
+            return Err(reported);
+        }
         let message = format!("expected {what}, found {}", self.peek());
         let hint = match self.peek() {
             Tok::Key(key) => Some(format!("`{}` is a word of the language", key.text())),
@@ -254,6 +271,7 @@ impl Parser {
 
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         if self.diagnostics.len() <= MAX_DIAGNOSTICS {
+            let diagnostic = self.with_expansion(diagnostic);
             self.diagnostics.push(diagnostic);
         }
         Reported
@@ -381,13 +399,19 @@ impl Parser {
     /// reported and parsing continues.
     fn end_of_declaration(&mut self) {
         let next_line = self.tokens.get(self.at).is_none_or(|t| t.newline);
-        if !self.at_separator() && !next_line {
+        if self.is_op(Op::LParen) {
+            let name = self.previous().cloned();
+            self.function_of_c(name.as_ref());
+        } else if !self.at_separator() && !next_line {
             let message = format!("expected `;` after the declaration, found {}", self.peek());
             self.error(self.last_span().after(), message);
         }
     }
 
     fn unknown_unit(&mut self, found: &Tok) -> Reported {
+        if let Some(reported) = self.bad_token() {
+            return reported;
+        }
         let mut diagnostic = Diagnostic::error(self.span(), format!("{found} is not allowed outside a process"));
         if let Tok::Name(name) = found {
             let words = [

@@ -1,7 +1,8 @@
 //! Sequences and statements.
 
-use super::{Parsed, Parser, Reported};
-use crate::ast::{Binary, Expr, ExprKind, Range, Receive, Reference, Step, Stmt, StmtKind};
+use super::wrong::hint_for_bad;
+use super::{Parsed, Parser, Reported, spelled};
+use crate::ast::{Binary, Expr, ExprKind, LoopParts, Range, Receive, Reference, Step, Stmt, StmtKind};
 use crate::limits::MAX_STATEMENT_DEPTH;
 use crate::token::{Key, Op, Tok};
 use source::{Diagnostic, Span, did_you_mean};
@@ -71,14 +72,20 @@ impl Parser {
                 message = "only a variable can be assigned to".to_owned();
                 hint = Some("`==` compares".to_owned());
             }
-            Tok::Bad(reason) => message = format!("this is {reason}"),
+            Tok::Bad(reason) => {
+                message = format!("this is {reason}");
+                hint = hint_for_bad(reason).map(str::to_owned);
+            }
             Tok::Hash(_) => message = "`#` must be the first character of its line".to_owned(),
             _ => {}
         }
         let hint = hint.or_else(|| self.hint_after_statement());
         missing &= hint.is_none() && self.inlines.is_empty();
         let mut diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
-        if missing {
+        if missing && self.is_op(Op::LBrace) {
+            diagnostic =
+                diagnostic.with_hint("`->` separates a condition from the statements after it").with_fix(self.last_span().after(), " ->");
+        } else if missing {
             diagnostic = diagnostic.with_hint("put `;` between two statements").with_fix(self.last_span().after(), ";");
         }
         self.report(diagnostic);
@@ -391,7 +398,7 @@ impl Parser {
     fn block(&mut self) -> Parsed<Vec<Step>> {
         let open = self.expect_op(Op::LBrace, "at the beginning of a block")?;
         let steps = self.sequence(open);
-        self.close_brace(open)?;
+        self.close_block(open)?;
         Ok(steps)
     }
 
@@ -442,7 +449,10 @@ impl Parser {
         self.expect_op(Op::LParen, "after `printf`")?;
         let Tok::Str(format) = self.peek().clone() else {
             let diagnostic = match self.peek() {
-                Tok::Bad(reason) => Diagnostic::error(self.span(), format!("this is {reason}")).with_hint("put `\"` at its end"),
+                Tok::Bad(reason) => {
+                    let hint = hint_for_bad(reason).map(str::to_owned);
+                    Diagnostic::error(self.span(), format!("this is {reason}")).with_hint_opt(hint)
+                }
                 found => Diagnostic::error(self.span(), format!("expected a string after `printf(`, found {found}"))
                     .with_hint("write `printf(\"x is %d\\n\", x)`"),
             };
@@ -475,24 +485,39 @@ impl Parser {
         if self.at_declaration() {
             return self.c_for(start);
         }
+        let named = self.at;
         let variable = self.reference()?;
+        let name = spelled(&self.tokens[named..self.at]);
         if self.is_op(Op::Assign) || self.is_op(Op::Semi) {
             return self.c_for(start);
         }
+        let mut texts = ["begin", "another round", "next", "else", "break"].map(|part| format!("for {name}: {part}"));
         // `in` is a word of the language here alone.
         let range = if *self.peek() == Tok::Name("in".into()) {
             self.advance();
+            if let Tok::Number(_) = self.peek() {
+                let diagnostic = Diagnostic::error(self.span(), "`in` takes an array or a channel, not numbers");
+                return Err(self.report(diagnostic.with_hint("write `for (v : 1 .. 3) { … }` for numbers")));
+            }
             Range::In(self.reference()?)
         } else {
             self.expect_op(Op::Colon, "or `in` after the variable of `for`")?;
-            let (from, to) = self.bounds()?;
+            let low = self.at;
+            let from = self.expression()?;
+            let first = format!("{name} = {}", spelled(&self.tokens[low..self.at]));
+            self.expect_op(Op::DotDot, "between the bounds")?;
+            let high = self.at;
+            let to = self.expression()?;
+            let test = format!("{name} <= {}", spelled(&self.tokens[high..self.at]));
+            texts = [first, test, format!("{name}++"), "else".to_owned(), "break".to_owned()];
             Range::Values(from, to)
         };
         self.expect_op(Op::RParen, "after the range of `for`")?;
         let header = self.text_from(from);
+        let [first, test, next, leave, end] = texts.map(|text| self.made_text(header, &text));
         self.skip_separators();
         let body = self.block()?;
-        Ok(StmtKind::For { variable, range, body, header })
+        Ok(StmtKind::For { variable, range, body, header, parts: LoopParts { first, test, next, leave, end } })
     }
 
     fn bounds(&mut self) -> Parsed<(Expr, Expr)> {
@@ -509,7 +534,17 @@ impl Parser {
         let start = self.advance();
         self.expect_op(Op::LParen, "after `select`")?;
         let variable = self.reference()?;
-        self.expect_op(Op::Colon, "after the variable of `select`")?;
+        if !self.is_op(Op::Colon) {
+            let message = format!("expected `:` after the variable of `select`, found {}", self.peek());
+            let diagnostic = Diagnostic::error(self.span(), message).with_hint("write `select (v : 1 .. 3)`");
+            if *self.peek() != Tok::Name("in".into()) {
+                return Err(self.report(diagnostic));
+            }
+            // As in `for`, which has both; the range is read all the same.
+            let fix = self.span();
+            self.report(diagnostic.with_fix(fix, ":"));
+        }
+        self.advance();
         let (from, to) = self.bounds()?;
         self.expect_op(Op::RParen, "after the range of `select`")?;
         if let (true, Some((low, high))) = (self.inlines.is_empty(), plain_range(&variable, &from, &to)) {

@@ -23,6 +23,7 @@ impl Resolver<'_> {
                 {
                     self.report(
                         Diagnostic::warning(expr.span, "SPIN does not allow `!` before this operator")
+                            .named("negated-channel-test")
                             .with_hint("use `nfull` for `!full`, `nempty` for `!empty`, and so on"),
                     );
                 }
@@ -93,7 +94,7 @@ impl Resolver<'_> {
             match constant::binary(op, *x, *y) {
                 Some(value) => return Ex::Const(value),
                 None => {
-                    let diagnostic = Diagnostic::warning(span, "this divides by zero whenever it is reached");
+                    let diagnostic = Diagnostic::warning(span, "this divides by zero whenever it is reached").named("division-by-zero");
                     self.report(diagnostic);
                 }
             }
@@ -110,7 +111,7 @@ impl Resolver<'_> {
                 None => "`mtype`".to_owned(),
             };
             let message = format!("{} and {} are different sets of messages", name(x), name(y));
-            self.report(Diagnostic::warning(a.span.to(b.span), message));
+            self.report(Diagnostic::warning(a.span.to(b.span), message).named("mixed-messages"));
         }
     }
 

@@ -401,7 +401,8 @@ impl Resolver<'_> {
             },
         };
         if proctype.deterministic {
-            self.report(Diagnostic::warning(proctype.name.span, "non-determinism in a `D_proctype` is not reported"));
+            let message = "non-determinism in a `D_proctype` is not reported";
+            self.report(Diagnostic::warning(proctype.name.span, message).named("deterministic-process"));
         }
         let priority = proctype.priority.as_ref().and_then(|p| self.priority(p));
         let provided = proctype.provided.as_ref().map(|condition| self.expr(condition));

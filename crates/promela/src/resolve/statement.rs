@@ -3,7 +3,7 @@
 use super::Resolver;
 use super::place::Found;
 use super::types::Ty;
-use crate::ast::{self, Binary, Expr, Initial, Range, Reference, Step, Stmt, StmtKind, Visibility};
+use crate::ast::{self, Binary, Expr, Initial, LoopParts, Range, Reference, Step, Stmt, StmtKind, Visibility};
 use crate::limits::MAX_CLAIMS;
 use crate::model::{Action, Ex, Field, Node, Place, Scalar, Scope, ScopePath, Seq, Stm, Target, Values};
 use source::{Diagnostic, Span, counted};
@@ -141,7 +141,8 @@ impl Resolver<'_> {
             }
         }
         if !initialising {
-            self.report(Diagnostic::warning(span, "the claim holds from the beginning of the process, not from this place"));
+            let message = "the claim holds from the beginning of the process, not from this place";
+            self.report(Diagnostic::warning(span, message).named("late-claim"));
         }
     }
 
@@ -240,7 +241,7 @@ impl Resolver<'_> {
                 self.leave_loop();
                 Node::Do(options)
             }
-            StmtKind::For { variable, range, body, header } => self.for_loop(variable, range, body, *header),
+            StmtKind::For { variable, range, body, header, parts } => self.for_loop(variable, range, body, *header, *parts),
             StmtKind::Select { variable, from, to } => self.select(variable, from, to, span),
             StmtKind::Atomic(steps) => Node::Atomic(self.block(steps)),
             StmtKind::DStep(steps) => Node::DStep(self.d_step(steps, span)),
@@ -340,7 +341,8 @@ impl Resolver<'_> {
                 Fields::Received | Fields::Copied => "a receive",
                 Fields::Polled => "a poll",
             };
-            Diagnostic::warning(span, message).with_hint(format!("{what} like this is a violation as soon as it is executed"))
+            let hint = format!("{what} like this is a violation as soon as it is executed");
+            Diagnostic::warning(span, message).named("message-fields").with_hint(hint)
         };
         self.report(diagnostic.with_label(symbol.span, "declared here"));
     }
@@ -348,15 +350,15 @@ impl Resolver<'_> {
     // --- Loops SPIN builds by itself
     // ----------------------------------------------------------------
 
-    fn for_loop(&mut self, variable: &Reference, range: &Range, body: &[Step], span: Span) -> Node {
+    fn for_loop(&mut self, variable: &Reference, range: &Range, body: &[Step], span: Span, parts: LoopParts) -> Node {
         match range {
             Range::Values(from, to) => {
                 let from = self.expr(from);
                 let Some(place) = self.counter(variable) else { return Node::Basic(Action::Skip) };
                 let to = self.expr(to);
-                self.counting(place, from, Binary::Le, to, Vec::new(), body, span)
+                self.counting(place, from, Binary::Le, to, Vec::new(), body, parts)
             }
-            Range::In(collection) => self.for_in(variable, collection, body, span),
+            Range::In(collection) => self.for_in(variable, collection, body, span, parts),
         }
     }
 
@@ -371,30 +373,30 @@ impl Resolver<'_> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn counting(&mut self, place: Place, from: Ex, compare: Binary, to: Ex, before_body: Seq, body: &[Step], span: Span) -> Node {
+    fn counting(&mut self, place: Place, from: Ex, compare: Binary, to: Ex, before_body: Seq, body: &[Step], parts: LoopParts) -> Node {
         let value = || Box::new(Ex::Load(place.clone()));
-        let basic = |action| Stm { node: Node::Basic(action), span };
-        let mut round = vec![basic(Action::Guard(Ex::Binary(compare, value(), Box::new(to))))];
+        let basic = |action, span| Stm { node: Node::Basic(action), span };
+        let mut round = vec![basic(Action::Guard(Ex::Binary(compare, value(), Box::new(to))), parts.test)];
         round.extend(before_body);
         self.enter_loop();
         round.extend(self.block(body));
         self.leave_loop();
         let next = Ex::Binary(Binary::Add, value(), Box::new(Ex::Const(1)));
-        round.push(basic(Action::Assign(Target::Place(place.clone()), next)));
+        round.push(basic(Action::Assign(Target::Place(place.clone()), next), parts.next));
         let first = Action::Assign(Target::Place(place), from);
-        Node::Loop { first, round, leave_on_else: true, header: span }
+        Node::Loop { first, round, leave_on_else: true, parts }
     }
 
-    fn for_in(&mut self, variable: &Reference, collection: &Reference, body: &[Step], span: Span) -> Node {
+    fn for_in(&mut self, variable: &Reference, collection: &Reference, body: &[Step], span: Span, parts: LoopParts) -> Node {
         let nothing = Node::Basic(Action::Skip);
         let Some(found) = self.find(collection) else { return nothing };
         match found {
             Found::Whole { length: Some(length), .. } => {
                 let Some(place) = self.counter(variable) else { return nothing };
                 let last = Ex::Const(length as i32 - 1);
-                self.counting(place, Ex::Const(0), Binary::Le, last, Vec::new(), body, span)
+                self.counting(place, Ex::Const(0), Binary::Le, last, Vec::new(), body, parts)
             }
-            Found::Scalar(channel) if channel.ty == Scalar::Chan => self.for_in_channel(variable, collection, channel, body, span),
+            Found::Scalar(channel) if channel.ty == Scalar::Chan => self.for_in_channel(variable, collection, channel, body, span, parts),
             _ => {
                 self.report(
                     Diagnostic::error(collection.span, "`for … in` needs an array or a channel")
@@ -406,7 +408,15 @@ impl Resolver<'_> {
     }
 
     /// Each message is removed from the channel, appended at its end, and passed to the body.
-    fn for_in_channel(&mut self, variable: &Reference, collection: &Reference, channel: Place, body: &[Step], span: Span) -> Node {
+    fn for_in_channel(
+        &mut self,
+        variable: &Reference,
+        collection: &Reference,
+        channel: Place,
+        body: &[Step],
+        span: Span,
+        parts: LoopParts,
+    ) -> Node {
         let nothing = Node::Basic(Action::Skip);
         let capacity = match collection.parts.as_slice() {
             [part] => self.symbol(&part.name.text).and_then(|s| s.channel.as_ref()).map(|c| c.0),
@@ -435,7 +445,7 @@ impl Resolver<'_> {
         let send = Action::Send { channel: queue.clone(), sorted: false, arguments };
         let rotate = [receive, send].map(|action| Stm { node: Node::Basic(action), span }).into();
         let length = Ex::Probe(ast::Probe::Len, Box::new(queue));
-        self.counting(counter, Ex::Const(0), Binary::Lt, length, rotate, body, span)
+        self.counting(counter, Ex::Const(0), Binary::Lt, length, rotate, body, parts)
     }
 
     /// A variable that the front-end adds. Loops in the same block share it, as in SPIN.
@@ -465,7 +475,7 @@ impl Resolver<'_> {
             basic(Action::Assign(Target::Place(place.clone()), next)),
         ];
         let first = Action::Assign(Target::Place(place.clone()), from);
-        Node::Loop { first, round, leave_on_else: false, header: span }
+        Node::Loop { first, round, leave_on_else: false, parts: LoopParts::alike(span) }
     }
 }
 

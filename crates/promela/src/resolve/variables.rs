@@ -23,7 +23,7 @@ impl Resolver<'_> {
         if declaration.ty == TypeName::Chan && &*variable.name.text == "STDIN" && variable.initial.is_none() {
             let message = "`STDIN` reads input only in SPIN's simulations: here it is a channel that does not exist";
             let hint = "a process that chooses what to send can replace the input";
-            self.report(Diagnostic::warning(variable.span, message).with_hint(hint));
+            self.report(Diagnostic::warning(variable.span, message).named("standard-input").with_hint(hint));
         }
     }
 
@@ -141,7 +141,7 @@ impl Resolver<'_> {
         let hint = "give the fields initial values in the `typedef`";
         let diagnostic = match initial {
             Initial::Channel { .. } => Diagnostic::error(span, "only a `chan` can be initialised with a channel"),
-            Initial::Value(_) | Initial::List(_) => Diagnostic::warning(span, message).with_hint(hint),
+            Initial::Value(_) | Initial::List(_) => Diagnostic::warning(span, message).named("structure-value").with_hint(hint),
         };
         self.report(diagnostic);
     }
@@ -228,7 +228,7 @@ impl Resolver<'_> {
             self.error(span, format!("{given} values for an array of {wanted}"));
         } else if given < wanted {
             let message = format!("{given} values for an array of {wanted}: the last one is repeated");
-            self.report(Diagnostic::warning(span, message));
+            self.report(Diagnostic::warning(span, message).named("few-values"));
         }
     }
 

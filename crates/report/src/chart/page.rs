@@ -57,9 +57,8 @@ fn steps(chart: &Chart, out: &mut String) {
         match row {
             Row::Step(step) => self::step(step, out),
             Row::Loop => out.push_str("<tr><td class=\"gap\" colspan=\"5\">from here on, again and again</td></tr>\n"),
-            Row::Gap { count, .. } => {
-                let count = crate::text::count(*count as u64);
-                let _ = writeln!(out, "<tr><td class=\"gap\" colspan=\"5\">… {count} steps are not shown …</td></tr>");
+            Row::Gap { text, .. } => {
+                let _ = writeln!(out, "<tr><td class=\"gap\" colspan=\"5\">{}</td></tr>", escaped(text));
             }
         }
     }

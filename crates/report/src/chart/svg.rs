@@ -25,6 +25,8 @@ const BOX: i64 = 36;
 const ROW_MIN: i64 = 48;
 const LINE: i64 = 14;
 const TITLE: i64 = 34;
+/// The room above a row in which a process creates several others.
+const FAMILY: i64 = 16;
 /// After so many rows the names of the processes are told again, for readers who have scrolled.
 const NAMES_EVERY: usize = 20;
 
@@ -125,6 +127,11 @@ fn head_text(name: &str, pid: usize) -> String {
     format!("{}({pid})", line(name, TEXT_MAX - 6))
 }
 
+/// Half the width of the box with a process's name.
+fn head_half(name: &str, pid: usize) -> i64 {
+    text_width(&head_text(name, pid)) / 2 + 10
+}
+
 /// The values beside a step, each in a line.
 fn value_lines(step: &StepRow) -> Vec<String> {
     let mut lines: Vec<String> =
@@ -215,6 +222,8 @@ impl ChartLayout {
                 y += HEAD;
             }
             tops.push(y);
+            let above = if matches!(row, Row::Step(step) if chart.has_family(step.number)) { FAMILY } else { 0 };
+            y += above;
             let height = match row {
                 Row::Step(step) => row_height(step),
                 Row::Loop => 30,
@@ -283,6 +292,7 @@ impl Drawing<'_> {
         self.rules();
         self.lifelines();
         self.messages();
+        self.births();
         self.heads();
         self.names();
         self.rows();
@@ -341,17 +351,29 @@ impl Drawing<'_> {
         }
     }
 
+    /// Arrows from processes to those that they create. Several that are created in one step are in
+    /// one row, so their arrows run above it.
+    fn births(&mut self) {
+        for life in &self.chart.lives {
+            let Some(parent) = life.parent.filter(|&parent| parent != life.pid) else { continue };
+            let (x, y, from) = (self.layout.lane(life.pid), self.layout.middle(life.born), self.layout.lane(parent));
+            let path = if self.chart.has_family(life.born) {
+                let (above, start, tip) = (y - BOX / 2 - FAMILY / 2, y - BOX / 2, y - HEAD / 2);
+                format!("M{from} {start}L{from} {above}L{x} {above}L{x} {tip}")
+            } else {
+                let side = if from < x { 1 } else { -1 };
+                let half = head_half(&life.name, life.pid);
+                format!("M{} {y}L{} {y}", from + side * self.layout.half(life.born, parent), x - side * half)
+            };
+            draw!(self, "<path class=\"birth\" d=\"{path}\" marker-end=\"url(#to-birth)\"/>");
+        }
+    }
+
     fn heads(&mut self) {
         for life in &self.chart.lives {
             let (x, y) = (self.layout.lane(life.pid), self.layout.middle(life.born));
             let text = head_text(&life.name, life.pid);
-            let half = text_width(&text) / 2 + 10;
-            if let Some(parent) = life.parent.filter(|&parent| parent != life.pid) {
-                let from = self.layout.lane(parent);
-                let side = if from < x { 1 } else { -1 };
-                let (start, tip) = (from + side * self.layout.half(life.born, parent), x - side * half);
-                draw!(self, "<path class=\"birth\" d=\"M{start} {y}L{tip} {y}\" marker-end=\"url(#to-birth)\"/>");
-            }
+            let half = head_half(&life.name, life.pid);
             let story = escaped(&shortened(&format!("{}({})", life.name, life.pid), LONG));
             let (left, top) = (x - half, y - HEAD / 2);
             draw!(
@@ -391,11 +413,10 @@ impl Drawing<'_> {
                     draw!(self, "<line class=\"loop\" x1=\"{MARGIN}\" y1=\"{y}\" x2=\"{right}\" y2=\"{y}\"/>");
                     draw!(self, "<text class=\"again\" x=\"{MARGIN}\" y=\"{}\">from here on, again and again</text>", y - 6);
                 }
-                Row::Gap { count, .. } => {
+                Row::Gap { text, .. } => {
                     let (middle, height) = (self.layout.width / 2, 44);
                     draw!(self, "<rect class=\"paper\" x=\"0\" y=\"{top}\" width=\"{}\" height=\"{height}\"/>", self.layout.width);
-                    let text = format!("… {} steps are not shown …", crate::text::count(*count as u64));
-                    draw!(self, "<text class=\"note\" x=\"{middle}\" y=\"{}\">{text}</text>", top + 26);
+                    draw!(self, "<text class=\"note\" x=\"{middle}\" y=\"{}\">{}</text>", top + 26, escaped(text));
                 }
             }
         }

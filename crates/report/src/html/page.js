@@ -41,7 +41,7 @@
     });
     values.querySelectorAll("td").forEach(function (cell) { cell.className = "code"; });
     var line = step === 0 ? "" : data.lines[step - 1];
-    show(mark(line ? "#" + line : "", "here", true), document.querySelector(".source"));
+    show(mark(line, "here", true), document.querySelector(".source"));
     var row = mark("tr[data-step='" + step + "'], #chart-" + step, "current", true);
     show(row, document.querySelector(".steps"));
     show(document.getElementById("chart-" + step), document.querySelector(".picture"));

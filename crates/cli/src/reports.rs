@@ -57,7 +57,8 @@ impl ReportArguments {
         Ok(Reports { arguments: self, html, junit, sarif, itf, timeline })
     }
 
-    /// Writes what is wrong with a model to the files that other programs read. Returns the failure.
+    /// Writes what is wrong with a model to the files that other programs read. Returns the
+    /// failure.
     pub fn tell_rejected(&self, model: Option<&Path>, failure: Failure) -> Failure {
         if let (Failure::Model { map, diagnostics }, Some(model)) = (&failure, model) {
             let name = paths::shown(model);

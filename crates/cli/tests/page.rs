@@ -1,9 +1,9 @@
-//! The report of a check in a real browser: it is opened from disk, keys and the slider move through
-//! the path, it is dark if the user wants that, and a chart of 500 steps is complete.
+//! The report of a check in a real browser: it is opened from disk, keys and the slider move
+//! through the path, it is dark if the user wants that, and a chart of 500 steps is complete.
 //!
-//! Events are sent by a script that is added to the page, and the page is read back as text. Of each
-//! page there is also a picture, in `target/pages`, which people should look at after a change. The
-//! tests are skipped if there is no Chromium.
+//! Events are sent by a script that is added to the page, and the page is read back as text. Of
+//! each page there is also a picture, in `target/pages`, which people should look at after a
+//! change. The tests are skipped if there is no Chromium.
 
 mod common;
 

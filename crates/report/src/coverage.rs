@@ -16,7 +16,7 @@ pub fn coverage_text(coverage: &Coverage, look: &Look) -> String {
     let share = executed as f64 * 100.0 / all.max(1) as f64;
     let how = match (coverage.complete, coverage.reduced) {
         (true, false) => "",
-        (true, true) => " (with partial-order reduction; `--no-por` is exact, and tells which channels were never full)",
+        (true, true) => " (with partial-order reduction)\n  `--no-por` is exact, and tells which channels were never full",
         (false, _) => " (of what was searched)",
     };
     let mut out = format!("\n{} {executed} of {all} statements executed, {share:.0} %{how}\n", look.strong("coverage:"));

@@ -214,7 +214,7 @@ fn faults_are_told_with_their_values() {
         assert_eq!(because(&format!("{array}active proctype P() {{ {body} }}\n")), told, "{body}");
     }
     let text =
-        Folder::with("model.pml", &format!("{array}active proctype P() {{ i++; a[i] = 1 }}\n")).run(&["check", "model.pml"]).exits(1).out;
+        Folder::with("model.pml", format!("{array}active proctype P() {{ i++; a[i] = 1 }}\n")).run(&["check", "model.pml"]).exits(1).out;
     assert!(text.contains("the index is 3, and `a` has 3 elements"), "{text}");
 }
 
@@ -253,7 +253,9 @@ fn colours_are_used_if_and_only_if_the_user_wants_them() {
     let broken = Folder::with("broken.pml", "init { x }\n");
     let with = |folder: &Folder, file: &str, variables: &[(&str, &str)]| {
         let mut command = folder.command(&["check", file]);
-        ["NO_COLOR", "CLICOLOR_FORCE"].iter().for_each(|name| drop(command.env_remove(name)));
+        for name in ["NO_COLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
         let output = command.envs(variables.iter().copied()).output().expect("the command runs");
         [output.stdout, output.stderr].concat().contains(&0x1b)
     };

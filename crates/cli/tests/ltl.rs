@@ -3,6 +3,7 @@
 mod common;
 
 use common::Folder;
+use std::process::Command;
 
 #[test]
 fn json_tells_size_and_class() {
@@ -70,4 +71,99 @@ fn wrong_input_is_refused_with_its_place() {
     folder.run(&["ltl", &many.join(" && ")]).exits(2);
     let large: Vec<String> = (0..20).map(|n| format!("([]<>p{n} -> []<>q{n})")).collect();
     folder.run(&["ltl", &large.join(" && ")]).exits(2);
+}
+
+/// Each predicate that a formula can have becomes a claim that SPIN reads, where it is installed.
+#[test]
+fn spin_reads_the_claims() {
+    if Command::new("spin").arg("-V").output().is_err() {
+        println!("passed over, SPIN is missing");
+        return;
+    }
+    let model = "mtype = { m1 };\nmtype m; typedef T { byte f }; T s; byte a[3]; bool x; byte v;\n\
+                 chan q = [2] of { byte }; chan many[2] = [2] of { byte };\n\
+                 active proctype W() { byte w; l: do :: q!1 :: q?v :: m = m1 :: s.f = 1 :: a[1] = 2 :: w = 1 :: many[1]!1 od }\n";
+    let folder = Folder::new();
+    for atom in [
+        "empty(q)",
+        "nempty(q)",
+        "full(q)",
+        "nfull(q)",
+        "full(many[1])",
+        "empty(many[0])",
+        "len(q) == 1",
+        "q?[1]",
+        "q??[1]",
+        "enabled(0)",
+        "timeout",
+        "np_",
+        "_last == 0",
+        "W@l",
+        "W[0]@l",
+        "W[0]:w == 1",
+        "W:w",
+        "pc_value(0) == 1",
+        "_nr_pr == 1",
+        "a[1] == 2",
+        "s.f == 1",
+        "m == m1",
+        "get_priority(0) == 1",
+        "-v == 1",
+        "x",
+        "!x",
+        "!!x",
+    ] {
+        for formula in [format!("[]<>({atom})"), format!("[](({atom}) -> <>(v == 1))"), format!("(v == 2) U !({atom})")] {
+            for negate in [&["--negate"][..], &[]] {
+                let arguments = [&["ltl", &formula, "--format", "never"], negate].concat();
+                let claim = folder.run(&arguments).exits(0).out;
+                folder.write("m.pml", format!("{model}{claim}"));
+                let made = Command::new("spin").args(["-a", "m.pml"]).current_dir(folder.path("")).output().expect("it runs");
+                let told = String::from_utf8_lossy(&made.stdout).into_owned() + &String::from_utf8_lossy(&made.stderr);
+                assert!(made.status.success() && !told.contains("rror"), "{formula} {negate:?}: {told}\n{claim}");
+                // Our own reader takes it too.
+                folder.write("claim", &claim);
+                folder.run(&["ltl", "--file", "claim"]).exits(0);
+            }
+        }
+    }
+}
+
+/// `ltl` and `check --ltl` read the same formulas.
+#[test]
+fn both_commands_read_the_same_formulas() {
+    let processes = ["R", "W", "U", "V", "X"].map(|name| format!("active proctype {name}() {{ byte v; l: do :: v = 1 - v od }}\n"));
+    let folder = Folder::with("m.pml", format!("byte v; bool p, q;\n{}", processes.concat()));
+    for formula in [
+        "<>!!p",
+        "!!!p",
+        "[](p && !!p)",
+        "[](!!p -> p)",
+        "p U !!p",
+        "[]<>(R:v == 0)",
+        "[]<>(W[1]:v == 0)",
+        "[]<>U[2]:v",
+        "[]<>V@l",
+        "[]<>X[4]@l",
+        "X X:v",
+        "X []p",
+        "X[]p",
+        "p U U:v",
+        "p W W:v",
+        "p V V:v",
+        "p R q",
+        "[](v == !p)",
+        "[](!p == v)",
+        "[]((p || q) == 1)",
+        "[](v == (p && q))",
+        "[](-v == 0)",
+    ] {
+        folder.run(&["ltl", formula]).exits(0);
+        let run = folder.run(&["check", "m.pml", "--ltl", formula]);
+        assert!(run.code == 0 || run.code == 1, "{formula}: {run:?}");
+    }
+    for formula in ["p !!q", "[]<>(R:)", "W[1] p", "p U", "[](<>p == q)"] {
+        folder.run(&["ltl", formula]).exits(2);
+        folder.run(&["check", "m.pml", "--ltl", formula]).exits(2);
+    }
 }

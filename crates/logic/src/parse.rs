@@ -103,7 +103,8 @@ fn tokens(text: &str, place: &dyn Fn(usize, usize) -> Span) -> Result<Vec<Token>
                 at += 1;
             }
             match WORDS.iter().find(|(word, _)| *word == &text[start..at]) {
-                Some((_, sign)) => (Kind::Sign, *sign),
+                Some((_, sign)) if !names_process(&text[at..]) => (Kind::Sign, *sign),
+                Some(_) => (Kind::Word, ""),
                 None => (Kind::Word, ""),
             }
         } else if first == b'{' {
@@ -140,6 +141,29 @@ fn tokens(text: &str, place: &dyn Fn(usize, usize) -> Span) -> Result<Vec<Token>
         found.push(Token { kind, start, end: at, sign });
     }
     Ok(found)
+}
+
+/// Whether the word before `rest` is the name of a process, though it could be an operator: a
+/// variable or a label of that process follows, as in `R:v`, `W[1]:v` or `X@l`.
+fn names_process(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    let behind = match rest.strip_prefix('[') {
+        Some(inside) => {
+            let mut open = 1_usize;
+            let close = inside.bytes().position(|byte| {
+                match byte {
+                    b'[' => open += 1,
+                    b']' => open -= 1,
+                    _ => {}
+                }
+                open == 0
+            });
+            // `X []p` has nothing in its brackets.
+            close.filter(|&close| !inside[..close].trim().is_empty()).map_or("", |close| inside[close + 1..].trim_start())
+        }
+        None => rest,
+    };
+    behind.starts_with(['@', ':'])
 }
 
 /// A number in the parser's table of trees.

@@ -64,12 +64,17 @@ fn marks(marks: u64) -> impl Iterator<Item = u32> {
 
 /// A guard as text. `signs` are *and*, *or*, *true* and *false*.
 fn guard(guard: &Guard, atom: &dyn Fn(usize) -> String, signs: [&str; 4]) -> String {
+    guard_of(guard, &|number, negated| format!("{}{}", if negated { "!" } else { "" }, atom(number)), signs)
+}
+
+/// A guard as text. `literal` is the text of an atom or of its negation.
+fn guard_of(guard: &Guard, literal: &dyn Fn(usize, bool) -> String, signs: [&str; 4]) -> String {
     let [and, or, yes, no] = signs;
     let cube = |cube: &Cube| {
         let literals = (0..64).filter_map(|number| {
             let bit = 1u64 << number;
             let negated = cube.negative & bit != 0;
-            (negated || cube.positive & bit != 0).then(|| format!("{}{}", if negated { "!" } else { "" }, atom(number)))
+            (negated || cube.positive & bit != 0).then(|| literal(number, negated))
         });
         let text = literals.collect::<Vec<String>>().join(and);
         if text.is_empty() { yes.to_owned() } else { text }
@@ -102,6 +107,35 @@ fn accepts_all(number: usize, state: &State) -> bool {
     state.accepting && matches!(state.edges.as_slice(), [edge] if edge.target == number && edge.guard.is_true())
 }
 
+/// The predicates of channels that SPIN does not negate with `!`, and their negations.
+const DUALS: [(&str, &str); 4] = [("empty", "nempty"), ("nempty", "empty"), ("full", "nfull"), ("nfull", "full")];
+
+/// An atom or its negation as SPIN reads it in a claim.
+fn in_claim(atom: &str, negated: bool) -> String {
+    let dual = DUALS.iter().find_map(|(name, dual)| {
+        let arguments = atom.strip_prefix(name)?;
+        is_group(arguments).then(|| format!("({dual}{arguments})"))
+    });
+    match dual.filter(|_| negated) {
+        Some(dual) => dual,
+        None => format!("{}({atom})", if negated { "!" } else { "" }),
+    }
+}
+
+/// Whether a text is one pair of parentheses with something inside.
+fn is_group(text: &str) -> bool {
+    let mut depth = 0_usize;
+    let close = text.bytes().position(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    text.starts_with('(') && close == Some(text.len() - 1)
+}
+
 /// A never claim. The automaton must have accepting states, not edges. A claim begins in its first
 /// state.
 pub fn never(automaton: &Automaton, name: &str) -> String {
@@ -130,8 +164,8 @@ pub fn never(automaton: &Automaton, name: &str) -> String {
         }
         out.push_str("\tif\n");
         for edge in &state.edges {
-            let atom = |number: usize| automaton.atoms.get(number).map_or_else(|| "?".to_owned(), |atom| format!("({atom})"));
-            let text = guard(&edge.guard, &atom, [" && ", ") || (", "true", "false"]);
+            let literal = |number: usize, negated: bool| in_claim(automaton.atoms.get(number).map_or("?", |atom| atom), negated);
+            let text = guard_of(&edge.guard, &literal, [" && ", ") || (", "true", "false"]);
             let _ = writeln!(out, "\t:: ({text}) -> goto {}", label(edge.target));
         }
         out.push_str("\tfi;\n");
@@ -179,4 +213,21 @@ pub fn dot(automaton: &Automaton, name: &str) -> String {
     }
     out.push_str("}\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predicates_of_channels_are_negated_by_their_duals() {
+        for (name, dual) in DUALS {
+            assert_eq!(in_claim(&format!("{name}(q[f(1)])"), true), format!("({dual}(q[f(1)]))"));
+            assert_eq!(in_claim(&format!("{name}(q)"), false), format!("({name}(q))"));
+            // This is not the predicate alone.
+            assert_eq!(in_claim(&format!("{name}(q) == (x)"), true), format!("!({name}(q) == (x))"));
+            assert_eq!(in_claim(name, true), format!("!({name})"));
+        }
+        assert_eq!(in_claim("x == 1", true), "!(x == 1)");
+    }
 }

@@ -23,6 +23,26 @@ enum Between {
     Arithmetic(Binary),
 }
 
+/// A formula without temporal operators as a value, for operators such as `==`.
+fn value(formula: Formula) -> Option<Expr> {
+    let binary = |op, left: Formula, right: Formula| {
+        let (left, right) = (value(left)?, value(right)?);
+        let span = left.span.to(right.span);
+        Some(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span })
+    };
+    match formula {
+        Formula::Atom(expr) => Some(expr),
+        Formula::Not(inner) => {
+            let inner = value(*inner)?;
+            let span = inner.span;
+            Some(Expr { kind: ExprKind::Unary(Unary::Not, Box::new(inner)), span })
+        }
+        Formula::And(left, right) => binary(Binary::And, *left, *right),
+        Formula::Or(left, right) => binary(Binary::Or, *left, *right),
+        _ => None,
+    }
+}
+
 impl Parser {
     pub(super) fn ltl(&mut self) -> Parsed<Ltl> {
         let span = self.advance();
@@ -93,8 +113,8 @@ impl Parser {
                 Between::Until => Formula::Until(l, r),
                 Between::WeakUntil => Formula::WeakUntil(l, r),
                 Between::Release => Formula::Release(l, r),
-                Between::Arithmetic(op) => match (*l, *r) {
-                    (Formula::Atom(a), Formula::Atom(b)) => {
+                Between::Arithmetic(op) => match (value(*l), value(*r)) {
+                    (Some(a), Some(b)) => {
                         let span = a.span.to(b.span);
                         let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
                         Formula::Atom(Expr { kind, span })
@@ -128,7 +148,7 @@ impl Parser {
                 "equivalent" => (Between::Equivalent, 1),
                 "U" | "until" | "stronguntil" => (Between::Until, 5),
                 "W" | "weakuntil" => (Between::WeakUntil, 5),
-                "V" | "release" => (Between::Release, 5),
+                "V" | "R" | "release" => (Between::Release, 5),
                 _ => return None,
             },
             Tok::Op(op) => {
@@ -152,7 +172,7 @@ impl Parser {
                 self.advance();
                 Ok(unary(Formula::Eventually, self.unary_operand()?))
             }
-            Tok::Name(word) if matches!(&*word, "X" | "next" | "always" | "eventually") => {
+            Tok::Name(word) if matches!(&*word, "X" | "next" | "always" | "eventually") && !self.names_process() => {
                 self.advance();
                 let operand = self.unary_operand()?;
                 Ok(match &*word {
@@ -165,15 +185,20 @@ impl Parser {
                 self.advance();
                 Ok(unary(Formula::Not, self.unary_operand()?))
             }
+            // Elsewhere two exclamation marks send a message in order.
+            Tok::Op(Op::SortedSend) => {
+                self.advance();
+                Ok(unary(Formula::Not, unary(Formula::Not, self.unary_operand()?)))
+            }
             Tok::Op(Op::Minus | Op::Tilde) => {
                 let op = if self.is_op(Op::Minus) { Unary::Negate } else { Unary::Complement };
                 let start = self.advance();
-                match self.unary_operand()? {
-                    Formula::Atom(operand) => {
+                match value(self.unary_operand()?) {
+                    Some(operand) => {
                         let span = start.to(operand.span);
                         Ok(Formula::Atom(Expr { kind: ExprKind::Unary(op, Box::new(operand)), span }))
                     }
-                    _ => Err(self.error(start, "this operator needs a value, not a formula")),
+                    None => Err(self.error(start, "this operator needs a value, not a formula")),
                 }
             }
             Tok::Op(Op::LParen) => {
@@ -188,6 +213,16 @@ impl Parser {
                 Ok(inner)
             }
             _ => Ok(Formula::Atom(self.primary()?)),
+        }
+    }
+
+    /// Whether the next word is the name of a process, though it could be an operator: a variable
+    /// or a label of that process follows, as in `X:v`, `X[1]:v` or `X@l`.
+    fn names_process(&self) -> bool {
+        match self.peek_at(1) {
+            Tok::Op(Op::Colon | Op::At) => true,
+            Tok::Op(Op::LBracket) => *self.peek_at(2) != Tok::Op(Op::RBracket),
+            _ => false,
         }
     }
 

@@ -110,10 +110,11 @@ impl Everypath {
         Ok((found, finished.cost))
     }
 
-    /// One check with these arguments, by one thread with the plain store, that ends with *holds*.
-    pub fn check(&self, model: &Model, how: &[&str]) -> Result<(Found, Cost), Failure> {
+    /// One check with these arguments, with the plain store, that ends with *holds*.
+    pub fn check(&self, model: &Model, threads: usize, how: &[&str]) -> Result<(Found, Cost), Failure> {
         let mut arguments = vec!["check".to_owned(), model.path.display().to_string()];
-        arguments.extend(["--json", "--threads", "1", "--store", "plain"].iter().chain(how).map(|argument| (*argument).to_owned()));
+        let threads = threads.to_string();
+        arguments.extend(["--json", "--threads", &threads, "--store", "plain"].iter().chain(how).map(|argument| (*argument).to_owned()));
         arguments.extend(self.more.iter().cloned());
         let finished = child::run(&root(), &self.program, arguments)?;
         let told = if finished.stdout.trim().is_empty() { &finished.stderr } else { &finished.stdout };
@@ -123,13 +124,23 @@ impl Everypath {
 
     /// Two explorations at the same time.
     pub fn run_pair(&self, model: &Model, manner: Manner) -> Result<[(Found, Cost); 2], Failure> {
-        thread::scope(|scope| {
-            let other = scope.spawn(|| self.run(model, manner));
-            let this = self.run(model, manner);
-            let other = other.join().map_err(|_| "the second of two searches was not measured")?;
-            Ok([this?, other?])
-        })
+        at_once(|| self.run(model, manner))
     }
+
+    /// Two checks at the same time, with one thread each.
+    pub fn check_pair(&self, model: &Model, how: &[&str]) -> Result<[(Found, Cost); 2], Failure> {
+        at_once(|| self.check(model, 1, how))
+    }
+}
+
+/// Does something twice at the same time.
+fn at_once<T: Send>(act: impl Fn() -> Result<T, Failure> + Sync) -> Result<[T; 2], Failure> {
+    thread::scope(|scope| {
+        let other = scope.spawn(&act);
+        let this = act();
+        let other = other.join().map_err(|_| "the second of two searches was not measured")?;
+        Ok([this?, other?])
+    })
 }
 
 /// Reads the numbers of `everypath space --json`; `None` for an incomplete space.

@@ -10,7 +10,9 @@
 //! In addition, both sides visit the states that their reductions leave, and check nothing that
 //! could end a search early. Plain exploration, breadth first and depth first, is measured in the
 //! same run, since the cost of a property is given in relation to it. Each side counts product
-//! states in its own automaton, so the counts need not agree; the verdicts must.
+//! states in its own automaton, so the counts need not agree; the verdicts must. A product of more
+//! than a million states is also searched with two threads, and by two searches at the same time
+//! with one thread each.
 
 use super::child;
 use super::ours::{self, Manner};
@@ -18,7 +20,7 @@ use super::row::{Number, Row, Who, geometric_mean};
 use super::set::{Entry, Group};
 use super::spin::Verifier;
 use super::table::{Block, column, kilo};
-use super::{Sides, our_run, spin_run};
+use super::{Sides, TEAM_RUNS, TEAM_STATES, mean_speed, our_run, spin_run};
 use crate::Failure;
 use std::fmt::Write;
 
@@ -27,7 +29,7 @@ const ANCHORS: [(&str, &str); 3] =
     [("adding.4", "<>(c >= 400)"), ("lamport.5", "([]<>(y == 0)) -> ([]<>(x == 0))"), ("at.3", "([]<>(x == 0)) -> ([]<>(x < 1))")];
 
 /// A variable of each family.
-const VARIABLES: [(&str, &str); 27] = [
+const VARIABLES: [(&str, &str); 30] = [
     ("adding", "c"),
     ("anderson", "next"),
     ("at", "x"),
@@ -44,6 +46,7 @@ const VARIABLES: [(&str, &str); 27] = [
     ("iprotocol", "Sender:sendseq"),
     ("lamport", "x"),
     ("lamport_nonatomic", "NonatomicVar_0:x"),
+    ("lann", "P_0:v"),
     ("loyd", "x"),
     ("mcs", "tail"),
     ("msmie", "readers"),
@@ -51,9 +54,11 @@ const VARIABLES: [(&str, &str); 27] = [
     ("peterson", "pos[0]"),
     ("phils", "fork[0]"),
     ("protocols", "Sender:sab"),
+    ("public_subscribe", "User_0:cmd"),
     ("reader_writer", "actvR"),
     ("rushhour", "A[0]"),
     ("schedule_world", "busy[0]"),
+    ("sokoban", "done"),
     ("sorter", "token"),
 ];
 
@@ -72,11 +77,13 @@ fn formula(name: &str) -> Option<String> {
 const SEARCH_BAR: f64 = 0.35;
 /// From source to verdict, it takes at most this part of SPIN's time.
 const VERDICT_BAR: f64 = 0.05;
+/// Two threads search a large product at least this many times as fast as one.
+const THREADS_BAR: f64 = 1.7;
 /// A product state costs at most this many times a state of plain exploration.
 const PRODUCT_BAR: f64 = 1.5;
 
 /// The columns of the table.
-pub const BLOCKS: [Block; 4] = [
+pub const BLOCKS: [Block; 5] = [
     Block {
         title: "property: states, search s, ratio",
         columns: &[
@@ -92,6 +99,14 @@ pub const BLOCKS: [Block; 4] = [
         columns: &[
             column("bfs", 8, 2, |row| cost(row, Who::Temporal, Who::Plain)),
             column("dfs", 8, 2, |row| cost(row, Who::Temporal, Who::Depth)),
+        ],
+    },
+    Block {
+        title: "2 threads, wall",
+        columns: &[
+            column("1000/s", 7, 0, |row| kilo(row.wall_rate(Who::TemporalTeam))),
+            column("2×1", 7, 0, |row| kilo(row.wall_rate(Who::TemporalPair).map(|rate| 2.0 * rate))),
+            column("/1", 5, 2, speedup),
         ],
     },
     Block {
@@ -117,6 +132,11 @@ pub const BLOCKS: [Block; 4] = [
 fn cost(row: &Row, this: Who, that: Who) -> Option<f64> {
     let ratio = row.rate(that)? / row.rate(this)?;
     (row.error.is_empty() && ratio.is_finite()).then_some(ratio)
+}
+
+/// The speed of a search with two threads, divided by that of one thread beside another search.
+fn speedup(row: &Row) -> Option<f64> {
+    row.ratio(Number::SearchWall, Who::TemporalPair, Who::TemporalTeam)
 }
 
 impl Sides<'_> {
@@ -149,17 +169,39 @@ impl Sides<'_> {
                     }
                 }
                 prepare()?;
-                our_run(row, Who::Temporal, self.everypath.check(&entry.model, &["--ltl", formula, "--no-por"])?, translation)?;
+                our_run(row, Who::Temporal, self.everypath.check(&entry.model, 1, &["--ltl", formula, "--no-por"])?, translation)?;
             }
             if let Some(verifier) = &mut reduced {
                 prepare()?;
                 spin_run(row, Who::SpinReduced, verifier)?;
             }
             prepare()?;
-            let run = self.everypath.check(&entry.model, &["--only", "safety", "--no-deadlock", "--search", "bfs"])?;
+            let run = self.everypath.check(&entry.model, 1, &["--only", "safety", "--no-deadlock", "--search", "bfs"])?;
             our_run(row, Who::Reduced, run, translation)?;
         }
+        let large = row.get(Who::Temporal, Number::States).is_some_and(|states| states > TEAM_STATES as f64);
+        if let Some(formula) = formula.filter(|_| self.team && large) {
+            self.measure_team_of(&formula, entry, row, translation)?;
+        }
         super::agree(entry, row)
+    }
+
+    /// Two threads on one product, and two searches with one thread each. The order changes from
+    /// run to run.
+    fn measure_team_of(&self, formula: &str, entry: &Entry, row: &mut Row, translation: f64) -> Result<(), Failure> {
+        let how = ["--ltl", formula, "--no-por"];
+        for run in 0..self.runs.max(TEAM_RUNS) {
+            for team in [run % 2 == 0, run % 2 != 0] {
+                child::recall_memory()?;
+                if team {
+                    our_run(row, Who::TemporalTeam, self.everypath.check(&entry.model, 2, &how)?, translation)?;
+                } else {
+                    let [this, that] = self.everypath.check_pair(&entry.model, &how)?;
+                    our_run(row, Who::TemporalPair, mean_speed(this, that), translation)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -176,6 +218,7 @@ pub fn summary(rows: &[Row]) -> String {
     let costs = |this, that| large().filter_map(move |row| cost(row, this, that));
     let verdicts = |this, that| rows.iter().filter_map(move |row| row.ratio(Number::TotalCpu, this, that));
     put("search with a temporal property, by SPIN's", &mut ratios(Who::Temporal, Who::SpinTemporal), SEARCH_BAR);
+    put("speed with two threads, by that with one", &mut rows.iter().filter_map(speedup), THREADS_BAR);
     put("search with reduction, by SPIN's", &mut ratios(Who::Reduced, Who::SpinReduced), SEARCH_BAR);
     put("a product state, by a state of breadth-first exploration", &mut costs(Who::Temporal, Who::Plain), PRODUCT_BAR);
     put("a product state, by a state of depth-first exploration", &mut costs(Who::Temporal, Who::Depth), PRODUCT_BAR);
@@ -206,5 +249,17 @@ mod tests {
         assert_eq!(cost(&row, Who::Temporal, Who::Plain), Some(1.5));
         let text = summary(&[row]);
         assert!(text.contains("0.300") && text.contains("1.500"), "{text}");
+    }
+
+    /// Two threads are compared with one thread beside another search.
+    #[test]
+    fn the_speed_of_two_threads() {
+        let mut row = Row::new("beem/x.1", Group::Search);
+        assert_eq!(speedup(&row), None);
+        for (who, wall) in [(Who::TemporalTeam, 2.0), (Who::TemporalPair, 3.0)] {
+            row.set(who, Number::States, 6000.0);
+            row.set(who, Number::SearchWall, wall);
+        }
+        assert_eq!(speedup(&row), Some(1.5));
     }
 }

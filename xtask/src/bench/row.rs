@@ -31,6 +31,10 @@ pub enum Who {
     SpinTemporal,
     /// Everypath with a temporal property, without reduction.
     Temporal,
+    /// Everypath with a temporal property and two threads.
+    TemporalTeam,
+    /// Two searches of Everypath at the same time, with a temporal property and one thread each.
+    TemporalPair,
     /// SPIN with its defaults, which reduce.
     SpinReduced,
     /// Everypath with its default reduction.
@@ -39,7 +43,7 @@ pub enum Who {
 
 impl Who {
     /// All of them, in the order of the columns.
-    pub const ALL: [Who; 11] = [
+    pub const ALL: [Who; 13] = [
         Who::Spin,
         Who::Collapse,
         Who::Plain,
@@ -49,6 +53,8 @@ impl Who {
         Who::Pair,
         Who::SpinTemporal,
         Who::Temporal,
+        Who::TemporalTeam,
+        Who::TemporalPair,
         Who::SpinReduced,
         Who::Reduced,
     ];
@@ -56,7 +62,8 @@ impl Who {
     /// Whether it visits exactly the states of a model, so that all such sides must have the same
     /// count.
     pub const fn visits_the_whole_space(self) -> bool {
-        !matches!(self, Who::SpinTemporal | Who::Temporal | Who::SpinReduced | Who::Reduced)
+        let temporal = matches!(self, Who::SpinTemporal | Who::Temporal | Who::TemporalTeam | Who::TemporalPair);
+        !temporal && !matches!(self, Who::SpinReduced | Who::Reduced)
     }
 
     /// The name in files.
@@ -71,6 +78,8 @@ impl Who {
             Who::Pair => "pair",
             Who::SpinTemporal => "spin-ltl",
             Who::Temporal => "ltl",
+            Who::TemporalTeam => "ltl-team",
+            Who::TemporalPair => "ltl-pair",
             Who::SpinReduced => "spin-por",
             Who::Reduced => "por",
         }

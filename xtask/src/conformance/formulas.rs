@@ -1,16 +1,17 @@
 //! Random formulas over random models, compared with SPIN's search for acceptance cycles, with and
 //! without weak fairness.
 //!
-//! SPIN translates the formula itself, so this compares translation, product, stutter extension,
-//! cycles and fairness at once. SPIN's own fairness is known to be wrong in some cases (issue 38 of
-//! its tracker). A difference under fairness is decided by the run that we show, which was
-//! confirmed step by step.
+//! The propositions are those of `atoms`: globals, channels, locals and labels of processes, and
+//! the process that moved last. SPIN translates the formula itself, so this compares translation,
+//! product, stutter extension, cycles and fairness at once. SPIN's own fairness is known to be
+//! wrong in some cases (issue 38 of its tracker). A difference under fairness is decided by the run
+//! that we show, which was confirmed step by step.
 
-use super::Compared;
-use super::spin::{self, Compiler};
+use super::spin::{self, Compiler, Cycle};
+use super::{Compared, atoms};
 use crate::Failure;
 use check::{Fair, Plan, Selected, run};
-use contract::{Cancel, Limits, Quiet, Verdict};
+use contract::{Cancel, Limits, Quiet, Trace, Verdict};
 use languages::testing::compile;
 use logic::Formulas;
 use logic::random::Random;
@@ -24,14 +25,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The limits for our own search.
 const LIMITS: Limits = Limits { time: Some(PATIENCE), memory: Some(1 << 29), depth: None };
 
-/// The atoms of the formulas.
-const ATOMS: &str = "#define assert(x) skip\n#define p0 (x == 1)\n#define p1 (y > 0)\n#define p2 (b == 1)\n";
-
 /// Compares the model and the formula of a seed.
 pub(super) fn compare(seed: u64, compiler: Compiler) -> Compared {
     let fair = if seed % 3 == 2 { Fair::Weak } else { Fair::Any };
     let text = text(seed);
-    let theirs = spin::ask_for_cycles(&text, &format!("formula-{seed}"), compiler, fair == Fair::Weak, PATIENCE);
+    let theirs = spin::ask_for_cycles(&text, &format!("formula-{seed}"), compiler, Cycle::Accepted, fair == Fair::Weak, PATIENCE);
     let theirs = match theirs {
         Ok(violated) => violated,
         Err(why) => return Compared::Skipped(why),
@@ -55,6 +53,7 @@ pub fn text(seed: u64) -> String {
     if seed.is_multiple_of(2) {
         model.loop_for_ever();
     }
+    let definitions = atoms::definitions(&model, &mut contract::testing::Random(seed ^ 0xa70));
     let mut random = Random::new(seed);
     // SPIN has no `X` unless it is built for it.
     let mut formula = std::iter::repeat_with(|| {
@@ -65,7 +64,7 @@ pub fn text(seed: u64) -> String {
     });
     let formula = formula.find(|text| !text.contains('X')).unwrap_or_default();
     // With a claim, SPIN counts the claim as a process.
-    format!("{ATOMS}{}ltl f {{ {formula} }}\n", model.text().replace("_nr_pr", "3"))
+    format!("#define assert(x) skip\n{definitions}{}ltl f {{ {formula} }}\n", model.text().replace("_nr_pr", "3"))
 }
 
 /// The answer of our search.
@@ -73,9 +72,15 @@ pub fn text(seed: u64) -> String {
 enum Ours {
     Holds,
     Violated,
-    /// It is violated by a run that ends and stays in its last state for ever.
+    /// It is violated by a run that ends and stays in its last state for ever, or by every run with
+    /// the beginning that is shown, which may all end.
     Ends,
     Unknown,
+}
+
+/// Whether a run ends, or is shown only up to the state that decides.
+pub(super) fn may_end(trace: &Trace) -> bool {
+    trace.loop_start.is_none_or(|start| start == trace.steps.len())
 }
 
 fn ours(text: &str, fair: Fair) -> Result<Ours, Failure> {
@@ -85,7 +90,7 @@ fn ours(text: &str, fair: Fair) -> Result<Ours, Failure> {
     let checked = run(&subject, &plan, &Cancel::default(), &Quiet).map_err(|refusal| refusal.to_string())?;
     Ok(match checked.outcome.verdict {
         Verdict::Holds => Ours::Holds,
-        Verdict::Violated(violation) if violation.trace.loop_start == Some(violation.trace.steps.len()) => Ours::Ends,
+        Verdict::Violated(violation) if may_end(&violation.trace) => Ours::Ends,
         Verdict::Violated(_) => Ours::Violated,
         Verdict::Unknown(_) => Ours::Unknown,
     })

@@ -4,6 +4,8 @@
 //! model, and for random ones, SPIN is run. SPIN counts one transition more than there are edges,
 //! for the initial state. Differences are printed as they are found.
 
+mod atoms;
+mod claims;
 mod events;
 pub mod formulas;
 mod random;
@@ -37,6 +39,10 @@ pub struct Arguments {
     /// without a number: 1000]
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000", conflicts_with_all = ["random", "formulas"])]
     events: Option<u64>,
+    /// Compare random never claims, accept labels and progress labels over random models with SPIN:
+    /// this many [default without a number: 1000]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000", conflicts_with_all = ["random", "formulas", "events"])]
+    claims: Option<u64>,
     /// Print the random models instead of comparing them
     #[arg(long)]
     print: bool,
@@ -86,6 +92,13 @@ pub fn run_command(arguments: &Arguments) -> Result<(), Failure> {
             return Ok(());
         }
         return report(&random_models(arguments, count, events::compare));
+    }
+    if let Some(count) = arguments.claims {
+        if arguments.print {
+            (arguments.seed..arguments.seed + count).for_each(|seed| println!("// seed {seed}\n{}", claims::text(seed)));
+            return Ok(());
+        }
+        return report(&random_models(arguments, count, claims::compare));
     }
     report(&recorded(arguments)?)
 }

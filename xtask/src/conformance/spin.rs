@@ -51,13 +51,27 @@ pub fn ask(text: &str, beside: Option<&Path>, name: &str, compiler: Compiler, pa
     in_folder(name, |folder| ask_in(folder, text, beside, compiler, patience))
 }
 
-/// Whether SPIN finds a run that violates the formula of a model, with or without weak fairness.
-pub fn ask_for_cycles(text: &str, name: &str, compiler: Compiler, fair: bool, patience: Duration) -> Result<bool, String> {
+/// The cycles that SPIN looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cycle {
+    /// Through accepting states of a claim, or accept labels of the model.
+    Accepted,
+    /// Without progress labels.
+    WithoutProgress,
+}
+
+/// Whether SPIN finds a run that violates the formula or the claim of a model, or such a cycle,
+/// with or without weak fairness.
+pub fn ask_for_cycles(text: &str, name: &str, compiler: Compiler, cycle: Cycle, fair: bool, patience: Duration) -> Result<bool, String> {
     in_folder(name, |folder| {
         fs::write(folder.join("model.pml"), text).map_err(|error| error.to_string())?;
-        make_verifier(folder, compiler, &["-DNOREDUCE", "-DVECTORSZ=8192", "-DNFAIR=3"], patience)?;
+        let (define, option) = match cycle {
+            Cycle::Accepted => (&[][..], "-a"),
+            Cycle::WithoutProgress => (&["-DNP"][..], "-l"),
+        };
+        make_verifier(folder, compiler, &[&["-DNOREDUCE", "-DVECTORSZ=8192", "-DNFAIR=3"], define].concat(), patience)?;
         // Assertions are not ignored, because SPIN's claims of safety formulas contain some.
-        let options = ["-a", "-E", "-n", "-m100000", "-w20"];
+        let options = [option, "-E", "-n", "-m100000", "-w20"];
         let fairness = if fair { &["-f"][..] } else { &[] };
         let (_, told) = within_time(folder, "./pan", &[&options[..], fairness].concat(), patience)?;
         cannot(&told)?;
@@ -65,7 +79,8 @@ pub fn ask_for_cycles(text: &str, name: &str, compiler: Compiler, fair: bool, pa
             let errors = told.lines().find_map(|line| line.split_once("errors: ")).map(|(_, count)| count.trim());
             return if errors == Some("0") { Ok(false) } else { Err("SPIN's verifier does not end as it should".to_owned()) };
         };
-        let known = ["acceptance cycle", "claim violated", "end state in claim", "assertion violated"];
+        let known =
+            ["acceptance cycle", "accept stutter", "non-progress cycle", "claim violated", "end state in claim", "assertion violated"];
         if known.iter().any(|kind| message.contains(kind)) {
             Ok(true)
         } else {

@@ -25,7 +25,8 @@ struct Way {
 /// another label, so that runs through it are searched for, too.
 pub fn text(seed: u64) -> String {
     let text = crate::conformance::formulas::text(seed);
-    if seed % 4 < 2 { text.replacen("L0:", "accept_L0:", 1).replace("goto L0", "goto accept_L0") } else { text }
+    let accepted = |text: String| text.replacen("L0:", "accept_L0:", 1).replace("goto L0", "goto accept_L0").replace("@L0)", "@accept_L0)");
+    if seed % 4 < 2 { accepted(text) } else { text }
 }
 
 /// Searches for violations of the temporal properties of a program, with and without reduction.

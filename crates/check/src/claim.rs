@@ -93,7 +93,7 @@ impl Claim {
         let edge = |required, marks, target| AutomatonEdge { required, marks, target: Some(target), ..AutomatonEdge::default() };
         let automaton = Automaton { initial: 0, edges: vec![vec![edge(0, 0, 0), edge(1, 0, 1)], vec![edge(1, 1, 1)]], sets: 1 };
         let automaton = Arc::new(automaton);
-        Claim { buchi: Arc::clone(&automaton), automaton, propositions: [Proposition::NonProgress].into(), formula: None, stutters: true }
+        Claim { buchi: Arc::clone(&automaton), automaton, propositions: [Proposition::NonProgress].into(), formula: None, stutters: false }
     }
 
     /// The claim of a formula over the atoms of a program.

@@ -147,7 +147,14 @@ impl Asked<'_> {
     fn decided(self, verdict: Verdict, statistics: Statistics, steps: Vec<Step>, witness: Option<(Trace, Vec<Step>)>) -> Decided {
         let witness = witness.map(|(trace, steps)| CtlWitness { formula: self.stated.name.clone(), trace, steps });
         Decided {
-            judged: Judged { property: self.stated, verdict, statistics: Some(statistics), search: None, together: Vec::new() },
+            judged: Judged {
+                property: self.stated,
+                verdict,
+                statistics: Some(statistics),
+                search: None,
+                together: Vec::new(),
+                notes: Vec::new(),
+            },
             steps,
             witness,
         }

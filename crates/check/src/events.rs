@@ -130,6 +130,7 @@ pub(crate) fn judge(
             statistics: Some(outcome.statistics),
             search: Some(plan.order.words()),
             together: Vec::new(),
+            notes: Vec::new(),
         },
         steps,
     )

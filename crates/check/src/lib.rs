@@ -32,6 +32,7 @@ mod reduced;
 mod run;
 mod saved;
 mod series;
+mod shorter;
 mod spread;
 mod stores;
 mod subject;

@@ -81,7 +81,9 @@ pub(crate) fn for_faults(subject: &dyn Subject, plan: &Plan) -> (Shrunk, Option<
 
 /// What is searched for a run that violates a temporal property.
 pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, claim: &Claim) -> (Shrunk, Option<Smaller>) {
-    if plan.shortest && plan.passes != Passes::default() {
+    // The shortest lasso is searched later, in the program as it is.
+    let finite = temporal::method(plan, claim) == Method::FiniteRun;
+    if plan.shortest && finite && plan.passes != Passes::default() {
         // A state of the smaller program may repeat sooner than the states that it stands for.
         return (Shrunk { off: Some("the shortest run is one of the program as it is".to_owned()), ..Shrunk::default() }, None);
     }
@@ -96,7 +98,7 @@ pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, cla
     let goal = match stated.kind {
         _ if single => Goal::Steps(&atoms),
         PropertyKind::Acceptance | PropertyKind::Progress => Goal::Labels,
-        _ if temporal::method(plan, claim) == Method::FiniteRun => Goal::Prefix(&atoms),
+        _ if finite => Goal::Prefix(&atoms),
         _ => Goal::Formula(&atoms),
     };
     smaller(subject, plan, goal)

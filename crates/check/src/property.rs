@@ -78,7 +78,7 @@ pub(crate) fn explored(property: Stated, explored: &Verdict, statistics: &Statis
         }
         other => other.clone(),
     };
-    Judged { property, verdict, statistics: Some(statistics.clone()), search: None, together: Vec::new() }
+    Judged { property, verdict, statistics: Some(statistics.clone()), search: None, together: Vec::new(), notes: Vec::new() }
 }
 
 /// The verdict of a whole run, whose exploration ended with `explored`: a violation if there is
@@ -117,7 +117,7 @@ mod tests {
                 true => explored(property, &found, &Statistics::default()),
                 false => {
                     let verdict = Verdict::Unknown(StopReason::Unchecked(vec![property.name.clone()]));
-                    Judged { property, verdict, statistics: None, search: None, together: Vec::new() }
+                    Judged { property, verdict, statistics: None, search: None, together: Vec::new(), notes: Vec::new() }
                 }
             })
             .collect();

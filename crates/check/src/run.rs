@@ -13,6 +13,7 @@ use crate::probe::{self, Probe};
 use crate::property;
 use crate::reduced::{self, Reduced, reduction};
 use crate::saved;
+use crate::shorter::Shorter;
 use crate::subject::Subject;
 use crate::table::{Combination, Order};
 use crate::temporal;
@@ -304,6 +305,7 @@ fn carry_out(
         let trace = if let Verdict::Violated(violation) = &checked.outcome.verdict { Some(&violation.trace) } else { None };
         checked.guided = Some(guide::explain(plan, &*heuristic, trace));
     }
+    tell(&checked.outcome.verdict, observer);
     let explored = checked.outcome.clone();
     let everything: Vec<usize> = (0..questions.len()).collect();
     // Other processes know a property by its name.
@@ -328,7 +330,7 @@ fn carry_out(
             Question::Unchecked(why) => {
                 observer.notice(&format!("`{}` is not checked: {why}", stated.name));
                 let verdict = Verdict::Unknown(StopReason::Unchecked(vec![stated.name.clone()]));
-                (Judged { property: stated, verdict, statistics: None, search: None, together: Vec::new() }, Vec::new())
+                (Judged { property: stated, verdict, statistics: None, search: None, together: Vec::new(), notes: Vec::new() }, Vec::new())
             }
             Question::Claim(claim) => temporal(subject, plan, &narrator, stated, claim, &task, &clock, crew, &mut checked),
             Question::Events(watched) => events::judge(subject, watched, plan, &narrator, stated, &task, &|| clock.is_over()),
@@ -343,6 +345,7 @@ fn carry_out(
             let first = matches!(judged.verdict, Verdict::Violated(_)) && !matches!(checked.outcome.verdict, Verdict::Violated(_));
             if first {
                 (checked.outcome.verdict, checked.steps) = (judged.verdict.clone(), steps);
+                tell(&checked.outcome.verdict, observer);
             }
             if first || !explores && checked.properties.is_empty() {
                 checked.outcome.statistics = statistics.clone();
@@ -352,10 +355,21 @@ fn carry_out(
     }
     checked.not_asked = property::not_asked(plan, subject);
     checked.outcome.verdict = property::overall(checked.outcome.verdict, &checked.properties);
+    if plan.shortest {
+        let resident = surroundings.resident;
+        Shorter { subject, plan, narrator: &narrator, clock: &clock, observer, resident }.shorten(&questions, &mut checked);
+    }
     if let Some(coverage) = &mut checked.coverage {
         coverage.vacuous.append(&mut checked.vacuous);
     }
     Ok(checked)
+}
+
+/// Tells the observer of a violation that is confirmed.
+fn tell(verdict: &Verdict, observer: &dyn Observer) {
+    if let Verdict::Violated(violation) = verdict {
+        observer.violated(violation);
+    }
 }
 
 /// How a property is decided.
@@ -460,7 +474,8 @@ fn temporal(
     }
     let search = Some(if crew.is_some() { distributed::words(plan, claim) } else { temporal::words(plan, claim, &outcome.statistics) });
     let verdict = reduction.confirm(outcome.verdict);
-    (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search, together: Vec::new() }, steps)
+    let notes = temporal::notes(plan, claim);
+    (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search, together: Vec::new(), notes }, steps)
 }
 
 /// Searches for a run that violates one of several formulas. Returns what is known after that, by
@@ -534,19 +549,19 @@ fn get_ready(system: &mut impl System, plan: &Plan, clock: &Clock) {
 const READY_EVERY: Duration = Duration::from_millis(50);
 
 /// When to stop confirming.
-struct Clock {
-    cancel: Cancel,
-    deadline: Option<Instant>,
+pub(crate) struct Clock {
+    pub cancel: Cancel,
+    pub deadline: Option<Instant>,
 }
 
 impl Clock {
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// When the search for the steps of a path must end. A `known` violation is reported even if
     /// the time is over.
-    fn enough(&self, plan: &Plan, known: bool) -> Enough {
+    pub fn enough(&self, plan: &Plan, known: bool) -> Enough {
         let (cancel, memory) = (self.cancel.clone(), plan.limits.memory);
         let deadline = self.deadline.filter(|_| !known);
         Enough::when(move |bytes| {

@@ -9,7 +9,7 @@
 use crate::claim::Claim;
 use crate::guide::LARGEST_AUTOMATON;
 use crate::measure::Measure;
-use crate::plan::{Fair, Plan};
+use crate::plan::{Fair, Plan, Por};
 use crate::stores::{self, Together};
 use crate::table::{Cycles, Method, Order, StoreKind};
 use contract::{
@@ -18,14 +18,11 @@ use contract::{
 };
 use logic::Lasso;
 use replay::{Narrator, Step};
-use search::{AUTOMATON, Automaton, Closing, Fairness, MEASURE_MAX, Product, Reduced, Refutation, Task, components, shortest_lasso};
+use search::{AUTOMATON, Automaton, Closing, Fairness, MEASURE_MAX, Product, Reduced, Refutation, Task, components};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 use store::Plain;
-
-/// The number of states and edges that are visited to find the shortest run.
-const SHORTEST_WORK: u64 = 1 << 28;
 
 /// Searches the product of the automaton and what the task's reduction leaves of the system. The
 /// trace of a violation is one of the system. `closing` estimates the distance to a state of the
@@ -77,10 +74,7 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
         return search_whole(system, claim, &Plan { store: StoreKind::Disk, ..*plan }, closing, &task);
     }
     if let Verdict::Violated(violation) = &mut outcome.verdict {
-        violation.trace = match shorter(system, claim, plan, &violation.trace, &task) {
-            Some(trace) => trace,
-            None => product.project(&violation.trace),
-        };
+        violation.trace = product.project(&violation.trace);
     }
     outcome
 }
@@ -93,26 +87,6 @@ fn of_product(plan: &Plan) -> Vec<u32> {
         atoms.push(AUTOMATON);
     }
     atoms
-}
-
-/// A shorter run than the one that was found, if one is wanted and there is one.
-fn shorter<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, found: &Trace, task: &Task<'_>) -> Option<Trace> {
-    if !plan.shortest || found.loop_start.is_none() {
-        return None;
-    }
-    if plan.fairness != Fair::Any {
-        task.observer.notice("the run is not shortened: `--shortest` has no effect under fairness");
-        return None;
-    }
-    let (begun, limit, cancel) = (Instant::now(), task.limits.time, task.cancel.clone());
-    let stop = || cancel.is_cancelled() || limit.is_some_and(|limit| begun.elapsed() >= limit);
-    let product = Product::new(system.clone(), Arc::clone(&claim.buchi));
-    // The loop may be longer with accepting states than with accepting edges.
-    let shortest = shortest_lasso(&product, found.steps.len().saturating_mul(4).max(64), SHORTEST_WORK, &stop)?;
-    if !shortest.exact {
-        task.observer.notice("the run may not be the shortest: looking for it took too long");
-    }
-    Some(product.project(&shortest.trace))
 }
 
 /// The kind of search that a claim needs, with the options of the plan.
@@ -161,6 +135,15 @@ pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'st
             order => order.words(),
         },
     }
+}
+
+/// What the user should know about the search for a claim.
+pub(crate) fn notes(plan: &Plan, claim: &Claim) -> Vec<String> {
+    let fair = plan.fairness != Fair::Any && matches!(method(plan, claim), Method::Cycles(_));
+    let alone = (fair && plan.threads > 1).then(|| "under fairness one worker searches alone".to_owned());
+    let unreduced =
+        (plan.fairness != Fair::Any && plan.por != Por::Off).then(|| "under fairness there is no partial-order reduction".to_owned());
+    alone.into_iter().chain(unreduced).collect()
 }
 
 /// The automaton that the plan's search can work with.
@@ -226,7 +209,7 @@ fn confirmed(
         // The run stays in its last state because nothing can move there.
         let mut out = Successors::new();
         reference.successors(trace.last_state(), &mut out);
-        if !out.is_empty() {
+        if !out.is_empty() || !claim.stutters {
             return None;
         }
     } else {

@@ -3,7 +3,7 @@
 
 use crate::lock;
 use clap::ValueEnum;
-use contract::{Observer, Progress};
+use contract::{Fault, Observer, Progress, Violation};
 use report::{Timeline, json, text};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,6 +56,18 @@ pub struct Ticker {
     drawn: AtomicBool,
     last: Mutex<Progress>,
     timeline: Mutex<Timeline>,
+    known: Mutex<Option<Known>>,
+}
+
+/// A violation that is known while a search goes on.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// What is wrong.
+    pub fault: Fault,
+    /// The number of steps to it.
+    pub steps: usize,
+    /// The last state of its trace.
+    pub state: Vec<u8>,
 }
 
 /// Goes to the first column and clears the line.
@@ -66,12 +78,24 @@ impl Ticker {
     pub fn new(json: bool, form: ProgressForm) -> Ticker {
         let visible = form == ProgressForm::Auto && !json && io::stderr().is_terminal();
         let lines = form == ProgressForm::Json;
-        Ticker { visible, lines, drawn: AtomicBool::new(false), last: Mutex::default(), timeline: Mutex::default() }
+        Ticker {
+            visible,
+            lines,
+            drawn: AtomicBool::new(false),
+            last: Mutex::default(),
+            timeline: Mutex::default(),
+            known: Mutex::default(),
+        }
     }
 
     /// All reports from the beginning on.
     pub fn timeline(&self) -> Timeline {
         lock(&self.timeline).clone()
+    }
+
+    /// The first violation that is known, if there is one.
+    pub fn known(&self) -> Option<Known> {
+        lock(&self.known).clone()
     }
 
     fn write_json(&self, progress: &Progress, notice: Option<&str>) {
@@ -150,6 +174,12 @@ impl Observer for Ticker {
             return self.write_json(&self.last(), Some(notice));
         }
         let _ = writeln!(io::stderr(), "note: {notice}");
+    }
+
+    fn violated(&self, violation: &Violation) {
+        let Violation { fault, trace } = violation;
+        let known = Known { fault: fault.clone(), steps: trace.steps.len(), state: trace.last_state().to_vec() };
+        lock(&self.known).get_or_insert(known);
     }
 }
 

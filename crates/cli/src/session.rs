@@ -7,7 +7,7 @@ use crate::disk::{self, DiskFolder};
 use crate::failure::Failure;
 use crate::input::{self, Model, Wanted};
 use crate::patience::{Over, Patience};
-use crate::progress::Ticker;
+use crate::progress::{Known, Ticker};
 use crate::quantity::Place;
 use crate::spill::SpillFile;
 use crate::team::{self, Gathered, TeamArguments};
@@ -17,7 +17,7 @@ use check::{
     Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Levels, Order, Plan, Reach, Sampling, Saved, ShownRun, Spill,
     StoreKind, Surroundings,
 };
-use contract::{Cancel, Limits, Observer, Outcome, Stated, Statistics, StopReason, Verdict, Violation};
+use contract::{Cancel, Limits, Observer, Outcome, Stated, Statistics, StopReason, Trace, Verdict, Violation};
 use replay::{Essential, Step};
 use report::json::{self, CheckJson, SpaceJson};
 use report::{Measured, Timeline, Told, check_text, space_text};
@@ -364,14 +364,33 @@ fn unfinished(over: Over, plan: &Plan, json: bool, ticker: &Ticker) -> Answer {
         store_peak_bytes: last.bytes,
         ..Statistics::default()
     };
-    let outcome = Outcome { verdict: Verdict::Unknown(over.into()), statistics };
+    // A violation that is known remains one, even if there is no time for its trace.
+    let (verdict, untold) = match ticker.known() {
+        Some(Known { fault, steps, state }) => {
+            let trace = Trace { initial: state, ..Trace::default() };
+            let untold = format!("the trace of {} steps is not shown: {over}", report::text::count(steps as u64));
+            (Verdict::Violated(Box::new(Violation { fault, trace })), Some(untold))
+        }
+        None => (Verdict::Unknown(over.into()), None),
+    };
+    let outcome = Outcome { verdict, statistics };
     let measured = Measured { peak_memory_bytes: memory::peak() };
     let text = match plan.property {
         Some(_) => {
             let advice = check::advice(plan, &outcome, false);
             match json {
-                true => json::line(&CheckJson::new(&outcome, plan.order.of_search().name(), Vec::new(), advice, measured)),
-                false => check_text(None, &outcome, &Told { advice: advice.as_deref(), ..Told::default() }, measured),
+                true => {
+                    let answer = CheckJson::new(&outcome, plan.order.of_search().name(), Vec::new(), advice, measured);
+                    let (message, trace) = match untold {
+                        Some(untold) => (Some(untold), None),
+                        None => (answer.message.clone(), answer.trace.clone()),
+                    };
+                    json::line(&CheckJson { message, trace, ..answer })
+                }
+                false => {
+                    let told = Told { advice: advice.as_deref(), untold: untold.as_deref(), ..Told::default() };
+                    check_text(None, &outcome, &told, measured)
+                }
             }
         }
         None => {
@@ -382,7 +401,8 @@ fn unfinished(over: Over, plan: &Plan, json: bool, ticker: &Ticker) -> Answer {
             }
         }
     };
-    Answer { text, complaint: String::new(), exit: Exit::Unknown }
+    let exit = if plan.property.is_some() { Exit::from(&outcome.verdict) } else { Exit::Unknown };
+    Answer { text, complaint: String::new(), exit }
 }
 
 /// The search saved in the file `path`: its model, its plan with the user's changes, and the reader

@@ -403,6 +403,12 @@ pub trait Observer: Sync {
     fn notice(&self, text: &str) {
         let _ = text;
     }
+
+    /// A violation that is confirmed. What follows may only shorten its trace or decide other
+    /// properties, so the answer is *violated*, whatever ends the run.
+    fn violated(&self, violation: &Violation) {
+        let _ = violation;
+    }
 }
 
 /// An observer that ignores everything.

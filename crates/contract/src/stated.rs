@@ -97,4 +97,6 @@ pub struct Judged {
     /// The names of the other properties that the same search decided, if it was not the
     /// exploration for deadlocks and faults.
     pub together: Vec<String>,
+    /// What the user should know about this answer, in sentences without a full stop.
+    pub notes: Vec<String>,
 }

@@ -435,6 +435,9 @@ pub struct PropertyJson {
     /// The other properties that the same search decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<String>,
+    /// What the user should know about this answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The number of states of the search that decided this property. For a temporal property, a
     /// state is a pair of a state of the model and one of the automaton.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -487,6 +490,7 @@ pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<Propert
             loop_start: violation.and_then(|violation| violation.trace.loop_start),
             search: judged.search,
             together: judged.together.clone(),
+            notes: judged.notes.clone(),
             states: judged.statistics.as_ref().map(|own| own.states),
             transitions: judged.statistics.as_ref().map(|own| own.transitions),
             seconds: judged.statistics.as_ref().map(|own| own.elapsed.as_secs_f64()),

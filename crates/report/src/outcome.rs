@@ -153,7 +153,7 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
     };
     let width = properties.iter().map(|judged| name(judged).chars().count()).max().unwrap_or(0);
     for judged in properties {
-        let Judged { property, verdict, statistics, search, together } = judged;
+        let Judged { property, verdict, statistics, search, together, notes } = judged;
         let (word, why) = match verdict {
             Verdict::Holds => (look.good("holds   "), String::new()),
             Verdict::Violated(_) => (look.bad("violated"), String::new()),
@@ -172,6 +172,9 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
         let line = format!("  {word} {:<width$}  {}", name(judged), told.join(", "));
         out.push_str(line.trim_end());
         out.push('\n');
+        for note in notes {
+            let _ = writeln!(out, "    note: {note}");
+        }
     }
     if !out.is_empty() {
         out.push('\n');

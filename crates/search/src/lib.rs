@@ -91,7 +91,7 @@ pub use product::{AUTOMATON, Automaton, AutomatonEdge, Product, Refutation, TAIL
 pub use reduced::Reduced;
 pub use resume::{Reopened, reopen, resume};
 pub use shorten::shorten;
-pub use shortest::{Shortest, shortest_lasso};
+pub use shortest::{LassoLimits, Shortest, shortest_lasso};
 pub use spill::{Blocks, Spill};
 pub use sweep::{MEASURE_MAX, sweep};
 pub use sweep_cycles::sweep_cycles;

@@ -3,7 +3,10 @@
 
 use contract::testing::{Graph, Random, ThreadStep, Threads};
 use contract::{Action, Limits, Outcome, StopReason, Store, Successors, System, Trace, Verdict};
-use search::{Automaton, AutomatonEdge, Fairness, Product, Refutation, Task, breadth_first, components, depth_first, nested_depth_first};
+use search::{
+    Automaton, AutomatonEdge, Fairness, LassoLimits, Product, Refutation, Shortest, Task, breadth_first, components, depth_first,
+    nested_depth_first,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use store::{Compact, Hashes, Marked, Plain};
@@ -297,52 +300,101 @@ fn limits_are_obeyed() {
     assert_eq!((shallow.verdict, shallow.statistics.states), (Verdict::Unknown(StopReason::Depth), 11));
 }
 
-/// Compares with all lassos of small products: paths without a repetition, and cycles through an
-/// accepting state found by brute force.
+/// The fewest steps, at least one, from a state to a node for which `end` is true. A node is a
+/// state and the acceptance sets passed on the way.
+fn steps_to(explicit: &Explicit, marks: &[Vec<u64>], start: usize, end: &dyn Fn(usize, u64) -> bool) -> Option<usize> {
+    let (mut seen, mut level, mut length) = (BTreeSet::new(), vec![(start, 0)], 0);
+    while !level.is_empty() {
+        length += 1;
+        let mut next = Vec::new();
+        for (at, passed) in level {
+            for (&(_, target), more) in explicit.edges[at].iter().zip(&marks[at]) {
+                let node = (target, passed | more);
+                if end(node.0, node.1) {
+                    return Some(length);
+                }
+                if seen.insert(node) {
+                    next.push(node);
+                }
+            }
+        }
+        level = next;
+    }
+    None
+}
+
+/// Compares with all lassos of small products, by brute force.
 #[test]
 fn the_shortest_lasso_is_the_shortest() {
-    let mut found = 0;
+    let (mut found, mut none) = (0, 0);
     for seed in 0..800_u64 {
         let system = random_system(seed);
-        let mut automaton = random_automaton(seed, system.variables as u64);
-        automaton.sets = 1;
-        for (number, edges) in automaton.edges.iter_mut().enumerate() {
-            edges.iter_mut().for_each(|edge| edge.marks = u64::from((seed + number as u64).is_multiple_of(3)));
-        }
+        let automaton = random_automaton(seed, system.variables as u64);
         let mut product = Product::new(system, Arc::new(automaton));
         let explicit = Explicit::of(&mut product);
         if explicit.states.len() > 60 {
             continue;
         }
-        let count = explicit.states.len();
-        let accepting: Vec<bool> = explicit.states.iter().map(|state| product.is_accepting(state)).collect();
-        // Distances between all states, by at least one step.
-        let mut far = vec![vec![usize::MAX / 4; count]; count];
-        for (state, edges) in explicit.edges.iter().enumerate() {
-            edges.iter().for_each(|&(_, target)| far[state][target] = 1);
-        }
-        for (over, from, to) in (0..count).flat_map(|o| (0..count).flat_map(move |f| (0..count).map(move |t| (o, f, t)))) {
-            far[from][to] = far[from][to].min(far[from][over] + far[over][to]);
-        }
-        let best = (0..count).flat_map(|start| {
-            let path = if start == 0 { 0 } else { far[0][start] };
-            let (far, accepting) = (&far, &accepting);
-            (0..count).filter(move |&over| accepting[over]).map(move |over| match over == start {
-                true => path + far[start][start],
-                false => path + far[start][over] + far[over][start],
-            })
+        let all = product.automaton().all_marks();
+        let of_state = |state: usize| -> Vec<u64> {
+            explicit.edges[state].iter().map(|&(action, _)| marks_of(&product, &explicit.states[state], action)).collect()
+        };
+        let marks: Vec<Vec<u64>> = (0..explicit.states.len()).map(of_state).collect();
+        let best = (0..explicit.states.len()).filter_map(|start| {
+            let path = if start == 0 { 0 } else { steps_to(&explicit, &marks, 0, &|at, _| at == start)? };
+            Some(path + steps_to(&explicit, &marks, start, &|at, passed| at == start && passed & all == all)?)
         });
-        let best = best.min().filter(|&best| best < usize::MAX / 4);
-        let shortest = search::shortest_lasso(&product, usize::MAX, u64::MAX, &|| false);
-        assert_eq!(
-            shortest.as_ref().map(|shortest| (shortest.trace.steps.len(), shortest.exact)),
-            best.map(|best| (best, true)),
-            "seed {seed}"
-        );
-        if let Some(shortest) = shortest {
-            found += 1;
-            check_lasso(&mut product, &shortest.trace, Fairness::None);
+        let best = best.min();
+        let limits = LassoLimits { work: u64::MAX, bytes: u64::MAX, stop: &|| false };
+        let shortest = search::shortest_lasso(&product, usize::MAX, &limits);
+        assert_eq!((shortest.trace.as_ref().map(|trace| trace.steps.len()), shortest.exact), (best, true), "seed {seed}");
+        match shortest.trace {
+            Some(trace) => {
+                found += 1;
+                check_lasso(&mut product, &trace, Fairness::None);
+                // Nothing is shorter than the shortest.
+                let shorter = search::shortest_lasso(&product, trace.steps.len(), &limits);
+                assert_eq!(shorter, Shortest { trace: None, exact: true }, "seed {seed}");
+            }
+            None => none += 1,
         }
     }
-    assert!(found > 100, "{found}");
+    assert!(found > 100 && none > 50, "{found} {none}");
+}
+
+/// A path to a small loop, beside a tree that never ends: the loop is found without the tree. Each
+/// limit ends the search, and a lasso that was found before is kept.
+#[test]
+fn the_search_for_the_shortest_lasso_has_limits() {
+    #[derive(Clone)]
+    struct Wide;
+    impl System for Wide {
+        fn initial(&mut self, out: &mut Successors) {
+            out.push(&[0; 8], Action::default());
+        }
+        fn successors(&mut self, state: &[u8], out: &mut Successors) {
+            let number = u64::from_le_bytes(state.try_into().expect("a state"));
+            for (choice, next) in [number * 2 + 1, number * 2 + 2].into_iter().enumerate() {
+                out.push(&next.to_le_bytes(), Action::new(0, choice as u32));
+            }
+            if number == 1 << 5 {
+                out.push(&0_u64.to_le_bytes(), Action::new(1, 0));
+            }
+        }
+        fn is_valid_end(&mut self, _: &[u8]) -> bool {
+            true
+        }
+        fn atoms(&mut self, _: &[u8]) -> Result<u64, contract::FaultCode> {
+            Ok(0)
+        }
+    }
+    let edge = AutomatonEdge { target: Some(0), marks: 1, ..AutomatonEdge::default() };
+    let product = Product::new(Wide, Arc::new(Automaton { initial: 0, edges: vec![vec![edge]], sets: 1 }));
+    let unlimited = LassoLimits { work: u64::MAX, bytes: u64::MAX, stop: &|| false };
+    let shortest = search::shortest_lasso(&product, 1000, &unlimited);
+    assert_eq!((shortest.trace.map(|trace| trace.steps.len()), shortest.exact), (Some(6), true));
+    let nothing = Shortest { trace: None, exact: false };
+    assert_eq!(search::shortest_lasso(&product, 1000, &LassoLimits { work: 50, ..unlimited }), nothing);
+    assert_eq!(search::shortest_lasso(&product, 1000, &LassoLimits { bytes: 2000, ..unlimited }), nothing);
+    assert_eq!(search::shortest_lasso(&product, 1000, &LassoLimits { stop: &|| true, ..unlimited }), nothing);
 }

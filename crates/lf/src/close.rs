@@ -142,6 +142,29 @@ pub(crate) fn close(
     Some(closed)
 }
 
+/// A warning if the program uses devices that no process represents.
+pub(crate) fn without_devices(modules: &[Module], program: &Program) -> Option<Diagnostic> {
+    let mut used = HashSet::new();
+    for process in &program.processes {
+        each_communication(&process.body, &mut |communication| {
+            let sends = matches!(communication.what, Direction::Send(_));
+            used.insert((communication.message, sends));
+        });
+    }
+    // A driver sends the first two, and receives the others.
+    let is_driver = |(channel, message): (usize, usize), sends: bool| {
+        let channel = &program.channels[channel];
+        let asks = matches!(channel.messages[message].name.as_str(), "PORTIN" | "PORTOUT");
+        channel.name.starts_with("SYSTEM.") && asks == sends
+    };
+    used.iter().find(|(message, sends)| is_driver(*message, *sends) && !used.contains(&(*message, !sends)))?;
+    let main = modules.last()?;
+    let from_library = |name: &&crate::ast::Name| crate::library::module(&name.text).is_some() && name.text != "Out";
+    let span = main.imports.iter().find(from_library).map_or(main.name.span, |name| name.span);
+    let message = "no process represents the devices that the program uses, so their drivers wait for ever";
+    Some(Diagnostic::warning(span, message).with_hint("`-D devices=host` adds a model of the devices, and `--close` adds an environment"))
+}
+
 /// Whether a port gets its channel in the body of a module.
 fn is_made_first(program: &Program, port: usize) -> bool {
     let mut found = false;

@@ -142,6 +142,9 @@ fn program(
     let (mut tree, names) = resolve::resolve(&modules, defines, diagnostics);
     if !diagnostics.iter().any(Diagnostic::is_error) {
         diagnostics.append(&mut open);
+        if !request.options.host && request.options.close.is_none() {
+            diagnostics.extend(close::without_devices(&modules, &tree));
+        }
     }
     let formulas = conditions(map, &mut tree, &names, request.formulas, diagnostics);
     let mut lists = Vec::new();

@@ -136,3 +136,22 @@ fn damaged_texts() {
     }
     says(&(doubling + "BEGIN P59 END M."), &["too large"]);
 }
+
+/// A program that uses devices without a model of them gets advice.
+#[test]
+fn programs_without_devices() {
+    let warnings = |text: &str, options: Options| {
+        let mut map = source::SourceMap::new();
+        let file = map.add("test.lf", text);
+        let mut loader = |_: &str, _: &str| Err("there are no files here".to_owned());
+        let compiled = lf::compile(&mut map, file, &mut loader, lf::Request { options, ..lf::Request::default() });
+        assert!(compiled.program.is_some(), "{text}");
+        source::render_all(&map, &compiled.diagnostics)
+    };
+    let open = "MODULE M; IMPORT Out, In; VAR c : CHAR; b : BOOLEAN; BEGIN In.Char(c, b) END M.";
+    let found = warnings(open, Options::default());
+    assert!(found.contains("test.lf:1:23") && found.contains("-D devices=host") && found.contains("--close"), "{found}");
+    assert_eq!(warnings(open, Options { host: true, ..Options::default() }), "");
+    let driver = std::fs::read_to_string(common::root().join("models/lf/driver.lf")).expect("the model");
+    assert_eq!(warnings(&driver, Options::default()), "");
+}

@@ -60,7 +60,7 @@ impl Generator<'_> {
             name.push('\'');
         }
         let counter = GlobalId::new(self.globals.len()).unwrap_or_default();
-        self.globals.push(Variable::scalar(name, bytecode::Type::Byte));
+        self.globals.push(Variable { shown: bytecode::Shown::Hidden, ..Variable::scalar(name, bytecode::Type::Byte) });
         self.next_channel = Some(counter);
         counter
     }

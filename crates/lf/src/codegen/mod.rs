@@ -409,7 +409,7 @@ impl<'a> Generator<'a> {
         if let Some(local) = kind.hidden.get(name) {
             return *local;
         }
-        let local = new_local(kind, name, ty, None, Shown::Number);
+        let local = new_local(kind, name, ty, None, Shown::Hidden);
         kind.hidden.insert(name.to_owned(), local);
         local
     }

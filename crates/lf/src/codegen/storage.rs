@@ -213,7 +213,7 @@ impl Generator<'_> {
         }
         let mut more = |name: &str, length: Option<u32>| {
             let name = format!("{}.{name}", declared.name);
-            recursive.then(|| new_local(&mut self.kinds[kind], &name, Type::Byte, length, Shown::Number))
+            recursive.then(|| new_local(&mut self.kinds[kind], &name, Type::Byte, length, Shown::Hidden))
         };
         let (depth, returns) = (more("depth", None), more("return", Some(CALL_DEPTH)));
         self.frames.push(Frame { process, kind, parent, homes, bindings: HashMap::new(), depth, returns });
@@ -242,7 +242,7 @@ impl Generator<'_> {
         for (id, shape) in references.zip(&key.shapes) {
             let name = &self.program.variables[*id].name;
             let kind = &mut self.kinds[number];
-            let mut hidden = |what: &str, ty| new_local(kind, &format!("{name}.{what}"), ty, None, Shown::Number);
+            let mut hidden = |what: &str, ty| new_local(kind, &format!("{name}.{what}"), ty, None, Shown::Hidden);
             let process = shape.kind.map(|_| hidden("process", Type::Byte));
             let base = shape.indexed.then(|| hidden("index", Type::Int));
             params += usize::from(process.is_some()) + usize::from(base.is_some());
@@ -251,7 +251,7 @@ impl Generator<'_> {
             self.frames[frame].bindings.insert(*id, Binding { home, path: shape.path.clone(), process, base, used: shape.used });
         }
         for kind in self.outer_kinds(parent) {
-            let local = new_local(&mut self.kinds[number], &format!("outer{kind}"), Type::Byte, None, Shown::Process);
+            let local = new_local(&mut self.kinds[number], &format!("outer{kind}"), Type::Byte, None, Shown::Hidden);
             self.kinds[number].outer.push((kind, local));
             params += 1;
         }
@@ -498,7 +498,7 @@ impl Generator<'_> {
                 let name =
                     format!("{}.{}.index", self.program.processes[self.frames[frame].process].name, self.program.variables[parameter].name);
                 let kind = self.kind;
-                (Cell::Local(new_local(&mut self.kinds[kind], &name, Type::Int, length, Shown::Number)), frame)
+                (Cell::Local(new_local(&mut self.kinds[kind], &name, Type::Int, length, Shown::Hidden)), frame)
             }),
         };
         let used = self.dimensions_used(spot);

@@ -323,7 +323,8 @@ impl Program {
         (before.addr == last.addr && self.process_at(last.addr) == self.process_at(addr)).then_some(before)
     }
 
-    /// What is wrong if an instruction fails, if a label there says it: the words for the label, among [`VIOLATIONS`].
+    /// What is wrong if an instruction fails, if a label there says it: the words for the label,
+    /// among [`VIOLATIONS`].
     pub fn violation_at(&self, addr: Addr) -> Option<&'static str> {
         let first = self.labels.partition_point(|label| label.addr < addr);
         let here = self.labels[first..].iter().take_while(|label| label.addr == addr);

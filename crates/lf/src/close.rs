@@ -6,8 +6,8 @@
 //! universal environment of Gerber's thesis, section 3.4. It is generated as LF text, so that a
 //! user can refine it.
 //!
-//! With [`Values::Any`] it sends one value, which stands for all; `crate::outside` finds what depends
-//! on it.
+//! With [`Values::Any`] it sends one value, which stands for all; `crate::outside` finds what
+//! depends on it.
 
 use crate::ast::{Declaration, Module};
 use crate::codegen::each_statement;

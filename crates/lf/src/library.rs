@@ -50,8 +50,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// receives the values that are written to ports and answers reads with any byte that the device
 /// can give: the clock names only units that are set, and each of them once; the ports that tell
 /// what has happened give small numbers. The others interrupt; there is one for each line that the
-/// program uses. The run time makes them do what its devices do: of each `CHOICE` it takes the block
-/// with the number of the byte that is read.
+/// program uses. The run time makes them do what its devices do: of each `CHOICE` it takes the
+/// block with the number of the byte that is read.
 pub fn system_with_devices(uses: impl Fn(u32) -> bool) -> Cow<'static, str> {
     let Some((text, _)) = module(SYSTEM).and_then(|text| text.split_once("BEGIN\n")) else { return Cow::Borrowed("") };
     let mut text = text.to_owned();

@@ -9,11 +9,11 @@
 //! also one of this program, up to the variables that depend on the environment (Colby, Godefroid
 //! and Jagadeesan, "Automatically closing open reactive programs", PLDI 1998).
 //!
-//! The analysis does not regard the order of statements. It distinguishes fields of records, but not
-//! elements of arrays. What is assigned under a condition does not depend on the condition, because
-//! both ways are followed. There is one exception: if the number of turns of a loop inside an action
-//! depends on the environment, then so does everything that the loop changes. Otherwise the action
-//! would have a result for each number of turns.
+//! The analysis does not regard the order of statements. It distinguishes fields of records, but
+//! not elements of arrays. What is assigned under a condition does not depend on the condition,
+//! because both ways are followed. There is one exception: if the number of turns of a loop inside
+//! an action depends on the environment, then so does everything that the loop changes. Otherwise
+//! the action would have a result for each number of turns.
 
 use crate::close::PREFIX;
 use crate::codegen::{each_statement, leaves_of, recursive};
@@ -206,8 +206,8 @@ impl Outside {
     }
 
     /// If the environment decides about the turns of a loop inside an action, all that the loop
-    /// changes depends on it. The variable of `FOR` does so in every loop, because it would count to
-    /// the greatest number. Ports have few values and are left out.
+    /// changes depends on it. The variable of `FOR` does so in every loop, because it would count
+    /// to the greatest number. Ports have few values and are left out.
     fn turns(&mut self, program: &Program, condition: &Expression, body: &[Statement], counter: Option<&Place>) {
         if !self.depends(condition) {
             return;

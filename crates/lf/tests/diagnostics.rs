@@ -78,6 +78,11 @@ fn reading_goes_on() {
         &["test.lf:2", "test.lf:3", "test.lf:4"],
     );
     body("a := n; b := 1; c!s(1)", &["7:8", "7:16", "7:19"]);
+    // A mistake in the head of a statement does not lose its END.
+    says(
+        "MODULE M;\nBEGIN\n  IF x == 3 THEN x++ END;\n  WHILE DO END;\n  FOR i = 1 TO 2 DO END;\n  SELECT WHEN c?? THEN x = 1 WHEN c?s THEN END;\n  y := ;\nEND N.",
+        &["lf:3:9", "lf:3:19", "lf:4:9", "lf:5:9", "lf:6:17", "lf:6:26", "lf:7:8", "another name"],
+    );
     // A mistake in the head of a process does not end the reading of the module.
     says(
         "MODULE M;\nPROCESS P(x : INTEGER; BEGIN x = 3 END Q;\nPROCESS R(;\nBEGIN y := END R;\nBEGIN\n  WHILE DO END\nEND M.",

@@ -2,8 +2,8 @@
 //!
 //! In some languages the receiver of a message may begin the communication. A channel whose name is
 //! that of another with a `?` behind it carries such requests: a process that sends there wants to
-//! receive the message, and one that receives there wants to send it. The first field of both is the
-//! number of the language's own channel, because all its channels of a type share those of the
+//! receive the message, and one that receives there wants to send it. The first field of both is
+//! the number of the language's own channel, because all its channels of a type share those of the
 //! machine. This module tells waiting processes in these words: who sends and who receives, and who
 //! could be the partner on the same channel.
 
@@ -29,8 +29,8 @@ struct Talk {
     key: Option<i32>,
 }
 
-/// Tells in the words of the language what processes wait for. Programs without requests are left as
-/// they are.
+/// Tells in the words of the language what processes wait for. Programs without requests are left
+/// as they are.
 pub(crate) fn tell_requests(program: &Verified, trace: &Trace, waiting: &mut [Waiting]) {
     let tables = program.program();
     if !tables.channels.iter().any(|channel| message_of(tables, &channel.name).is_some()) {
@@ -153,8 +153,8 @@ impl Here<'_> {
         }
     }
 
-    /// Of several processes the one with which a process communicated last, if there was one: it has
-    /// gone on from there and comes back.
+    /// Of several processes the one with which a process communicated last, if there was one: it
+    /// has gone on from there and comes back.
     fn last_partner(&self, pid: usize, partners: Vec<usize>, trace: &Trace) -> Vec<WaitsOn> {
         let layout = self.program.layout();
         let part = |state: &[u8], pid: usize| -> Option<Vec<u8>> {

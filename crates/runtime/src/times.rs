@@ -1,10 +1,10 @@
 //! Periods and deadlines.
 //!
 //! They are declared at the head of a process and stored in the byte-code as labels. `deadline_N`:
-//! the process must wait again, or have ended, N milliseconds after it could continue. `period_N`: a process that
-//! rests there continues N milliseconds after its last release. Neither changes the possible
-//! behaviour of a program, only that of a run: a search tries every order, which includes all
-//! timings.
+//! the process must wait again, or have ended, N milliseconds after it could continue. `period_N`:
+//! a process that rests there continues N milliseconds after its last release. Neither changes the
+//! possible behaviour of a program, only that of a run: a search tries every order, which includes
+//! all timings.
 
 use bytecode::{ProcessId, Verified};
 use std::cmp::Reverse;

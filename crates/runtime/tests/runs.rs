@@ -76,8 +76,8 @@ fn a_thousand_random_runs_are_paths_of_the_graph() {
     assert!(ends.iter().all(|count| *count > 0), "{ends:?}");
 }
 
-/// A process that ends too late has missed its deadline, whether it waited before or not; so has one
-/// that still runs when the run ends.
+/// A process that ends too late has missed its deadline, whether it waited before or not; so has
+/// one that still runs when the run ends.
 #[test]
 fn late_ends_are_missed_deadlines() {
     let missed = |head: &str, body: &str| {

@@ -3,8 +3,8 @@
 //! A condition that depends on the environment is free: the code has a way for each result. In a
 //! conjunction or disjunction only the operands that depend on it are free. A value that depends on
 //! the environment is never computed; 0 stands for it, and where its computation could fail, the
-//! code has a way that fails. Whether it could fail follows from the types of its variables: each of
-//! them can have every value of its type.
+//! code has a way that fails. Whether it could fail follows from the types of its variables: each
+//! of them can have every value of its type.
 //!
 //! A clause of `SELECT` with a guard that depends on the environment is taken or not for as long as
 //! the process waits there: it may be that no partner ever sends a value for which the guard is

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::{Failed, Parsed, Parser};
-use crate::ast::{Clause, Communication, Designator, Statement, StatementKind};
+use crate::ast::{Clause, Communication, Designator, Expression, ExpressionKind, Statement, StatementKind};
 use crate::lexer::Token;
 use source::Span;
 
@@ -77,8 +77,7 @@ impl Parser<'_> {
             "IF" => self.conditional()?,
             "WHILE" => {
                 self.advance();
-                let condition = self.condition()?;
-                self.expect("DO")?;
+                let condition = self.condition_before("DO");
                 let span = head.to(self.last_span());
                 let body = self.statements();
                 self.end(head, word);
@@ -95,25 +94,26 @@ impl Parser<'_> {
             }
             "FOR" => {
                 self.advance();
-                let counter = self.designator()?;
-                self.expect(":=")?;
-                let from = self.expression()?;
-                self.expect("TO")?;
-                let to = self.expression()?;
-                let by = if self.take("BY") { Some(self.expression()?) } else { None };
-                self.expect("DO")?;
+                let count = self.count();
+                if count.is_err() {
+                    self.skip_to("DO");
+                }
                 let span = head.to(self.last_span());
                 let body = self.statements();
                 self.end(head, word);
+                let (counter, from, to, by) = count?;
                 return Ok(Statement { kind: StatementKind::For(counter, from, to, by, body), span });
             }
             "SELECT" => {
                 self.advance();
-                let mut clauses = Vec::new();
+                let (mut clauses, mut broken) = (Vec::new(), false);
                 while self.is("WHEN") {
-                    clauses.push(self.clause()?);
+                    match self.clause() {
+                        Ok(clause) => clauses.push(clause),
+                        Err(Failed) => broken = true,
+                    }
                 }
-                if clauses.is_empty() {
+                if clauses.is_empty() && !broken {
                     return self.expected("`WHEN`");
                 }
                 self.end(head, word);
@@ -157,8 +157,7 @@ impl Parser<'_> {
         let mut last = None;
         self.advance();
         loop {
-            let condition = self.condition()?;
-            self.expect("THEN")?;
+            let condition = self.condition_before("THEN");
             branches.push((condition, self.statements()));
             if !self.take("ELSIF") {
                 break;
@@ -172,13 +171,53 @@ impl Parser<'_> {
     }
 
     fn clause(&mut self) -> Parsed<Clause> {
+        let head = self.clause_head();
+        if head.is_err() {
+            self.skip_to("THEN");
+        }
+        let body = self.statements();
+        let (communication, guard) = head?;
+        Ok(Clause { communication, guard, body })
+    }
+
+    fn clause_head(&mut self) -> Parsed<(Communication, Option<Expression>)> {
         self.expect("WHEN")?;
         let port = self.designator()?;
         let communication = self.communication(port)?;
         let guard = if self.take("&") { Some(self.condition()?) } else { None };
         self.expect("THEN")?;
-        let body = self.statements();
-        Ok(Clause { communication, guard, body })
+        Ok((communication, guard))
+    }
+
+    /// The head of `FOR`.
+    fn count(&mut self) -> Parsed<(Designator, Expression, Expression, Option<Expression>)> {
+        let counter = self.designator()?;
+        self.expect(":=")?;
+        let from = self.expression()?;
+        self.expect("TO")?;
+        let to = self.expression()?;
+        let by = if self.take("BY") { Some(self.expression()?) } else { None };
+        self.expect("DO")?;
+        Ok((counter, from, to, by))
+    }
+
+    /// A condition and the word after it. After an error the statement is read on from that word,
+    /// so that its `END` does not end another.
+    fn condition_before(&mut self, word: &'static str) -> Expression {
+        let span = self.span();
+        let read = self.condition().and_then(|condition| self.expect(word).map(|_| condition));
+        read.unwrap_or_else(|Failed| {
+            self.skip_to(word);
+            Expression { kind: ExpressionKind::Boolean(true), span }
+        })
+    }
+
+    /// Skips the rest of the head of a statement, with the word that ends it.
+    fn skip_to(&mut self, word: &str) {
+        while !self.is(word) && !self.is(";") && !self.is_any(ENDS) && !self.begins_statement() && *self.peek() != Token::End {
+            self.advance();
+        }
+        self.take(word);
     }
 
     fn communication(&mut self, port: Designator) -> Parsed<Communication> {

@@ -116,8 +116,9 @@ pub struct Chip {
     pub eecr: u16,
     /// State of the serial port.
     pub ucsra: u16,
-    /// Control of the converter.
+    /// Control of the converter, and the register whose bit 5 says that results begin at the left.
     pub adcsra: u16,
+    pub admux: u16,
 }
 
 const fn plain(name: &'static str, addr: u16) -> Register {
@@ -274,6 +275,7 @@ pub static ATMEGA328P: Chip = Chip {
     eecr: 0x3f,
     ucsra: 0xc0,
     adcsra: 0x7a,
+    admux: 0x7c,
 };
 
 /// The ATmega16.
@@ -369,6 +371,7 @@ pub static ATMEGA16: Chip = Chip {
     eecr: 0x3c,
     ucsra: 0x2b,
     adcsra: 0x26,
+    admux: 0x27,
 };
 
 /// All devices.

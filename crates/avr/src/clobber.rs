@@ -154,11 +154,8 @@ pub fn used(at: u16, insn: &Insn, facts: &Facts) -> (Registers, Registers) {
     after.flags = if writes_flags(insn) { 0xff } else { 0 };
     after.regs.iter_mut().zip(written).for_each(|(mask, written)| *mask = if written { 0xff } else { 0 });
     let before = crate::live::before(insn, at, facts, &after);
-    let (mut reads, mut writes) = (0, 0);
-    for r in 0..32 {
-        reads |= Registers::from(before.regs[r] != 0) << r;
-        writes |= Registers::from(written[r]) << r;
-    }
+    let reads: Registers = (0..32).filter(|r| before.regs[*r] != 0).map(|r| 1 << r).sum();
+    let writes: Registers = (0..32).filter(|r| written[*r]).map(|r| 1 << r).sum();
     let is_status = |addr: u16| facts.kind(addr) == Some(Kind::Status);
     let writes_status = writes_flags(insn) || matches!(insn, Insn::Store { addr, .. } if is_status(*addr));
     let reads_status = match *insn {

@@ -294,8 +294,8 @@ impl<'a> Emitter<'a> {
             Before::Line => return self.code.step(Mode::Deterministic),
             Before::Point | Before::Choice => {}
         }
-        // The stack is private to the interrupted code, unless a pointer of a handler may lead there.
-        // What lies below the stack pointer is the heap.
+        // The stack is private to the interrupted code, unless a pointer of a handler may lead
+        // there. What lies below the stack pointer is the heap.
         let private = before == Before::Point
             && matches!(insn, Insn::Ld { .. } | Insn::St { .. })
             && self.facts.resolved(at).is_none()

@@ -36,7 +36,8 @@ impl Emitter<'_> {
                 self.code.and(0xff);
             }
             Kind::Pins { ddr, port } => self.load_pins(addr, var, ddr, port, wanted),
-            Kind::Counter | Kind::Sample => self.choose_input(addr, wanted),
+            Kind::Counter => self.choose_input(addr, wanted),
+            Kind::Sample => self.load_sample(addr, wanted),
             Kind::Serial => {
                 self.choose_input(addr, wanted);
                 self.change_bits(self.image.chip.ucsra, 0x80, 0);
@@ -83,6 +84,26 @@ impl Emitter<'_> {
             self.code.op(Op::Or {});
             self.code.place(end);
         }
+    }
+
+    /// A byte of a result of ten bits, which begins at the left or ends at the right.
+    fn load_sample(&mut self, addr: u16, wanted: u8) {
+        let chip = self.image.chip;
+        let high = addr == chip.adcsra - 1;
+        let (left, right) = if high { (0xff, 0x03) } else { (0xc0, 0xff) };
+        if self.options.inputs.contains_key(&addr) {
+            return self.choose_input(addr, wanted);
+        }
+        let Some(var) = self.io(chip.admux) else { return self.choose_bits(wanted & right) };
+        let (is_left, end) = (self.code.mark(), self.code.mark());
+        self.code.op(Op::Ldg { var });
+        self.code.and(0x20);
+        self.code.jump_not_zero(is_left);
+        self.choose_bits(wanted & right);
+        self.code.jump(end);
+        self.code.place(is_left);
+        self.choose_bits(wanted & left);
+        self.code.place(end);
     }
 
     /// Going to sleep begins a conversion, if the mode of sleep is the one of the converter and

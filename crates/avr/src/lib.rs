@@ -10,9 +10,11 @@
 //! | `insn` | words | instructions |
 //! | `flow` | instructions | functions, calls, returns |
 //! | `facts`, `live` | functions | constant addresses, dead registers and flags, bit by bit |
-//! | `clobber`, `escape`, `masks` | functions | registers that handlers change, addresses of the stack, interrupts that can be enabled |
+//! | `clobber`, `escape` | functions | registers that handlers change, addresses of the stack |
+//! | `masks` | functions | interrupts that can be enabled |
 //! | `memory` | variables, registers of devices | where they are in a state |
-//! | `sharing`, `races`, `loops` | what handlers access | where an interrupt can matter, where a step must end |
+//! | `sharing`, `races` | what handlers access | where an interrupt can matter |
+//! | `loops` | functions | where a step must end because a loop may not |
 //! | `emit`, `arith`, `access`, `io` | instructions | byte-code of the processor |
 //! | `environment` | interrupts | byte-code of the devices |
 //! | `quotes`, `expression` | formulas | atoms over variables |
@@ -364,7 +366,8 @@ fn watchdog(chip: &chip::Chip, memory: &Memory, feedings: &[Addr], first: usize)
         fed.extend([Op::Ldc { value: 0 }, Op::At { place: (ProcessId(0), addr) }, Op::Or {}]);
     }
     let mut names = |name: &str| AtomId::new(first + usize::from(name == "fed"));
-    let formula = Formula::parse("[] (on -> <> fed)", &mut names).ok()?;
+    // One that is switched off again needs no feeding either.
+    let formula = Formula::parse("[] (on -> <> (fed || !on))", &mut names).ok()?;
     let atom = |name: &str, ops| AtomCode { name: name.to_owned(), ops };
     Some((formula, vec![atom("the watchdog is on", on), atom("the watchdog is fed", fed)]))
 }

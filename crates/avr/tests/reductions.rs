@@ -143,8 +143,8 @@ fn what_handlers_reach_through_pointers_and_in_registers_is_shared() {
         for _ in 0..3 + random(6) {
             let (d, r) = (16 + random(8), 16 + random(8));
             match random(9) {
-                0 | 1 => main.push(0x8008 | d << 4 | 1 + random(2)),
-                2 => main.extend([0x7003 | (d - 16) << 4, 0x8208 | d << 4 | 1 + random(2)]),
+                0 | 1 => main.push(0x8008 | d << 4 | (1 + random(2))),
+                2 => main.extend([0x7003 | (d - 16) << 4, 0x8208 | d << 4 | (1 + random(2))]),
                 // MOV d, r5 and MOV r5, d
                 3 => main.push(0x2c05 | d << 4),
                 4 => main.push(0x2e50 | d & 0xf),

@@ -104,6 +104,13 @@ impl Parser {
             let word = self.peek().clone();
             let operator = self.advance();
             let right = self.formula(level + 1)?;
+            // A temporal operator before a comparison takes in only the left side of it.
+            let sign = match &left {
+                Formula::Always(_) => Some("[]"),
+                Formula::Eventually(_) => Some("<>"),
+                Formula::Next(_) => Some("X"),
+                _ => None,
+            };
             let (l, r) = (Box::new(left), Box::new(right));
             left = match between {
                 Between::Implies => Formula::Implies(l, r),
@@ -119,14 +126,7 @@ impl Parser {
                         let kind = ExprKind::Binary(op, Box::new(a), Box::new(b));
                         Formula::Atom(Expr { kind, span })
                     }
-                    (left, _) => {
-                        let sign = match left {
-                            Formula::Always(_) => Some("[]"),
-                            Formula::Eventually(_) => Some("<>"),
-                            Formula::Next(_) => Some("X"),
-                            Formula::Not(_) => Some("!"),
-                            _ => None,
-                        };
+                    _ => {
                         let (message, word) = ("this operator needs values, not formulas, on both sides", word.spelling());
                         let hint = sign.map(|sign| format!("`{sign}` binds stronger than `{word}`: write `{sign} (x {word} 1)`"));
                         return Err(self.report(Diagnostic::error(operator, message).with_hint_opt(hint)));

@@ -209,7 +209,7 @@ fn an_interrupt_of_a_child_and_the_time_end_all() {
     let answer: Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert_eq!(answer["reason"], "interrupted", "{answer}");
     wait_gone(&workers);
-    folder.write("cycles.pml", format!("{ENDLESS}ltl p {{ []<> (a < 100 || b > 100) }}"));
+    folder.write("cycles.pml", format!("{ENDLESS}ltl p {{ []<> (a + b + c < 1000) }}"));
     for cycles in ["young", "predecessors", "levels", "dependencies"] {
         let call = ["check", "cycles.pml", "--ltl", "p", "--processes", "2", "--time", "1s", "--json", "--distributed-cycles", cycles];
         let run = folder.run(&call);
@@ -221,7 +221,7 @@ fn an_interrupt_of_a_child_and_the_time_end_all() {
 /// The memory limit is that of the process, whatever it is used for.
 #[test]
 fn memory_is_limited_in_each_kind_of_search() {
-    let folder = Folder::with("cycles.pml", format!("{ENDLESS}ltl p {{ []<> (a < 100 || b > 100) }}"));
+    let folder = Folder::with("cycles.pml", format!("{ENDLESS}ltl p {{ []<> (a + b + c < 1000) }}"));
     let limit = 60 << 20;
     let mut calls: Vec<Vec<&str>> = ["young", "predecessors", "levels", "dependencies"]
         .map(|cycles| vec!["check", "cycles.pml", "--ltl", "p", "--distributed-cycles", cycles])

@@ -537,8 +537,8 @@ pub(crate) fn merge(all: &mut Option<Coverage>, more: Coverage) {
             known.executed |= more.executed;
         }
     }
-    // A sentence is dropped if the other search has seen what it denies. A complete search without a
-    // reduction has seen everything, so its sentences stay.
+    // A sentence is dropped if the other search has seen what it denies. A complete search without
+    // a reduction has seen everything, so its sentences stay.
     if !known.complete || known.reduced {
         known.vacuous.retain(|sentence| more.vacuous.contains(sentence));
     }

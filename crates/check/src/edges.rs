@@ -19,12 +19,12 @@ pub trait EdgeSink: Send {
     /// An edge from one state to another.
     fn edge(&mut self, source: u32, label: &str, target: u32);
 
-    /// An atom of a state, in the order of the states. A state without edges that is an accepted end
-    /// has the atom `end`.
+    /// An atom of a state, in the order of the states. A state without edges that is an accepted
+    /// end has the atom `end`.
     fn mark(&mut self, state: u32, atom: &str);
 
-    /// The fault of a step, whose edge comes before it, or of the initial state if there is no step.
-    /// A fatal fault has no target and no edge.
+    /// The fault of a step, whose edge comes before it, or of the initial state if there is no
+    /// step. A fatal fault has no target and no edge.
     fn fault(&mut self, step: Option<(u32, &str)>, target: Option<u32>, fault: &Fault);
 
     /// Whether it wants to see the states as well.

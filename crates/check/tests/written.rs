@@ -84,8 +84,8 @@ fn answers(subject: &dyn Subject) -> BTreeMap<String, String> {
     for (name, deadlocks, faults) in [("deadlocks", true, false), ("faults", false, true)] {
         let property = Some(Safety { deadlocks, faults });
         let checked = run(Plan { property, only: Some(Only::Safety), order: Order::Breadth, ..Plan::check() });
-        // A graph has no channel events, so it states nothing about them. Without faults it does not
-        // state that there are none.
+        // A graph has no channel events, so it states nothing about them. Without faults it does
+        // not state that there are none.
         let decided: Vec<_> =
             checked.properties.iter().filter(|judged| judged.property.kind.is_safety()).map(|judged| &judged.verdict).collect();
         let violated = decided.iter().find(|verdict| matches!(verdict, Verdict::Violated(_)));

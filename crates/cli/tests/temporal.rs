@@ -54,8 +54,8 @@ fn progress_is_no_part_of_safety() {
     assert!(run.err.contains("--only safety"), "{run:?}");
 }
 
-/// A property that is stated and cannot be checked makes the verdict unknown. A violation of another
-/// property is still one.
+/// A property that is stated and cannot be checked makes the verdict unknown. A violation of
+/// another property is still one.
 #[test]
 fn what_cannot_be_checked_is_unknown() {
     let parts: Vec<String> = (0..65).map(|value| format!("x != {value}")).collect();

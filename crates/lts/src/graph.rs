@@ -103,8 +103,8 @@ impl Lts {
         start..end
     }
 
-    /// Sorts the edges and adds what is stated about faults. If a fault is stated about an edge that
-    /// does not exist, its position in the list is the error.
+    /// Sorts the edges and adds what is stated about faults. If a fault is stated about an edge
+    /// that does not exist, its position in the list is the error.
     pub(crate) fn complete(&mut self, stated: Vec<StatedFault>) -> Result<(), usize> {
         let mut numbers: HashMap<(&'static str, String), u32> = HashMap::new();
         let mut about: HashMap<(u32, u32, u32), (usize, VecDeque<u32>)> = HashMap::new();

@@ -1,9 +1,9 @@
 //! Explicit graphs: a labelled transition system in a file is a system like any other.
 //!
 //! The text format is Aldebaran's `.aut`, which CADP, mCRL2 and LTSmin read and write and which
-//! `everypath space -o` writes, with three additions: comments, atoms of states, and faults of steps
-//! (`docs/graphs.md`). An [`Lts`] gives a [`System`](contract::System) whose states are the numbers
-//! of the file. It shows that nothing behind the contract needs byte-code.
+//! `everypath space -o` writes, with three additions: comments, atoms of states, and faults of
+//! steps (`docs/graphs.md`). An [`Lts`] gives a [`System`](contract::System) whose states are the
+//! numbers of the file. It shows that nothing behind the contract needs byte-code.
 #![forbid(unsafe_code)]
 
 mod binary;

@@ -70,7 +70,8 @@ fn mistakes_have_a_place() {
     assert_eq!(wrong(&format!("des (0, 0, 2)\n{}", "x\n".repeat(100_000))).len(), 100);
 }
 
-/// The atoms `accept` and `progress` have the meaning of such labels, and faults are those of steps.
+/// The atoms `accept` and `progress` have the meaning of such labels, and faults are those of
+/// steps.
 #[test]
 fn labels_and_faults_are_those_of_a_system() {
     let text = "des (0, 2, 3)\n(0, \"a\", 1)\n(0, \"a\", 2)\nstate (1, \"accept\")\nstate (2, \"progress\")\n\

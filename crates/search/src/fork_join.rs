@@ -233,8 +233,8 @@ mod loom_tests {
         }
     }
 
-    /// After `close` the leader sees everything that helpers did, and a helper that sleeps is woken:
-    /// a history in which it is not would never end.
+    /// After `close` the leader sees everything that helpers did, and a helper that sleeps is
+    /// woken: a history in which it is not would never end.
     #[test]
     fn nothing_is_lost_and_nobody_sleeps_for_ever() {
         check(3, || {

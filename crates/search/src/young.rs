@@ -660,8 +660,8 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Some(trace)
     }
 
-    /// A strongly connected component among the states of a round with an accepting edge (Tarjan; Gabow, "Path-based depth-first search for strong and biconnected components",
-    /// 2000).
+    /// A strongly connected component among the states of a round with an accepting edge (Tarjan;
+    /// Gabow, "Path-based depth-first search for strong and biconnected components", 2000).
     fn accepting_component(&mut self, round: u32, monitor: &Monitor<'_>) -> Option<HashSet<u32>> {
         const UNSEEN: u32 = u32::MAX;
         const COMPLETE: u32 = u32::MAX - 1;

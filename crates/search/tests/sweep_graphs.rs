@@ -1,5 +1,5 @@
-//! Compares sweeps with brute force on random graphs: the states visited, states that are looked for
-//! (`EF p`, `AG p`), acceptance cycles, products with automata, and formulas about terminal
+//! Compares sweeps with brute force on random graphs: the states visited, states that are looked
+//! for (`EF p`, `AG p`), acceptance cycles, products with automata, and formulas about terminal
 //! components. `cargo xtask sweep` tries many more graphs than a test does.
 
 use contract::testing::{Graph, Random};

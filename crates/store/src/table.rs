@@ -608,7 +608,8 @@ mod tests {
         let hash = |place: u64| place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let first = Table::first(20, Arc::new(Budget::new(u64::MAX))).unwrap().buckets.bytes();
         // The first limit is too small for the strays, and the second one for the table. The third
-        // one allows the table to grow in place but not beside the old one. The last one allows both.
+        // one allows the table to grow in place but not beside the old one. The last one allows
+        // both.
         for (limit, alone, together) in
             [(9 * first / 8 - 1, false, false), (2 * first, false, false), (3 * first, true, false), (4 * first, true, true)]
         {

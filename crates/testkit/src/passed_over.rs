@@ -1,8 +1,8 @@
 //! Tests that cannot run on this machine say so, even though they pass.
 //!
-//! The test harness captures what the macros print and shows it only if a test fails. So the message
-//! goes to the standard error of the process itself. `.ci/run` names a file in which the messages
-//! are collected, and shows and counts them at the end.
+//! The test harness captures what the macros print and shows it only if a test fails. So the
+//! message goes to the standard error of the process itself. `.ci/run` names a file in which the
+//! messages are collected, and shows and counts them at the end.
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -16,7 +16,8 @@
 //! the action would have a result for each number of turns.
 
 use crate::close::PREFIX;
-use crate::codegen::{each_statement, leaves_of, recursive};
+use crate::codegen::{each_statement, leaves_of};
+use crate::limits::MAX_WORK;
 use crate::tree::{Action, Argument, Binary, Communication, Direction, Expression, Kind, Place, Program, Statement, Step, Target, Type};
 use std::collections::{HashMap, HashSet};
 
@@ -32,26 +33,38 @@ enum Node {
 #[derive(Default)]
 pub(crate) struct Outside {
     nodes: HashSet<Node>,
-    /// Processes that call themselves.
-    recursive: Vec<bool>,
+    /// Processes that end an action on all their ways.
+    ends: Vec<bool>,
     /// Variables that another name may stand for.
     aliased: HashSet<usize>,
+    /// The number of statements that were considered.
+    work: usize,
 }
 
 impl Outside {
     pub fn of(program: &Program) -> Outside {
-        let mut outside = Outside { nodes: HashSet::new(), recursive: recursive(program), aliased: aliased(program) };
+        let mut outside = Outside { nodes: HashSet::new(), ends: processes_that_end_actions(program), aliased: aliased(program), work: 0 };
         loop {
             let before = outside.nodes.len();
             for process in &program.processes {
                 let is_environment = process.name.starts_with(PREFIX);
-                each_statement(&process.body, &mut |statement| outside.pass_on(program, statement, is_environment));
+                each_statement(&process.body, &mut |statement| {
+                    outside.work += 1;
+                    if !outside.is_too_large() {
+                        outside.pass_on(program, statement, is_environment);
+                    }
+                });
             }
             outside.share_addresses(program);
-            if outside.nodes.len() == before {
+            if outside.nodes.len() == before || outside.is_too_large() {
                 return outside;
             }
         }
+    }
+
+    /// Whether the analysis was given up, because it would take too long.
+    pub fn is_too_large(&self) -> bool {
+        self.work > MAX_WORK
     }
 
     /// Whether nothing depends on the environment.
@@ -84,6 +97,9 @@ impl Outside {
     /// Whether the variable itself, at these fields, holds a value that depends on the environment.
     pub fn holds(&self, place: &Place) -> bool {
         let path = fields(place);
+        if place.ty.is_scalar() {
+            return self.nodes.contains(&Node::Variable(place.variable, path));
+        }
         self.nodes.iter().any(|node| matches!(node, Node::Variable(id, at) if *id == place.variable && at.starts_with(&path)))
     }
 
@@ -101,7 +117,7 @@ impl Outside {
     /// does not count towards a limit, and the environment decides in it.
     pub fn may_be_endless(&self, program: &Program, condition: &Expression, body: &[Statement], until: bool) -> bool {
         !self.is_empty()
-            && !self.always_ends_action(program, body, 0)
+            && !ends_action(&self.ends, body)
             && (self.depends(condition) || self.decides_in(program, body))
             && !self.counts(program, condition, body, until)
     }
@@ -109,7 +125,7 @@ impl Outside {
     /// Like `may_be_endless`, for `FOR`. It ends unless its body changes the variable.
     pub fn may_count_endlessly(&self, program: &Program, counter: &Place, condition: &Expression, body: &[Statement]) -> bool {
         !self.is_empty()
-            && !self.always_ends_action(program, body, 0)
+            && !ends_action(&self.ends, body)
             && (self.depends(condition) || self.decides_in(program, body))
             && (self.aliased.contains(&counter.variable) || written(program, body).iter().any(|(id, _, _)| *id == counter.variable))
     }
@@ -163,19 +179,6 @@ impl Outside {
             && changed.iter().filter(|(id, _, _)| *id == counter.variable).count() == 1
     }
 
-    /// Whether some statements end an action on all their ways.
-    fn always_ends_action(&self, program: &Program, body: &[Statement], depth: usize) -> bool {
-        let inside = |body: &[Statement]| self.always_ends_action(program, body, depth + 1);
-        body.iter().any(|statement| match &statement.kind {
-            Action::Communicate(_) | Action::Select(_) | Action::Choice(_) | Action::Reschedule => true,
-            Action::If(branches, last) => branches.iter().all(|(_, body)| inside(body)) && inside(last),
-            Action::Repeat(body, _) => inside(body),
-            // Only a process that calls itself has calls without end.
-            Action::Call(process, _) => !self.recursive[*process] && inside(&program.processes[*process].body),
-            _ => false,
-        })
-    }
-
     /// Passes on what a statement passes on.
     fn pass_on(&mut self, program: &Program, statement: &Statement, is_environment: bool) {
         match &statement.kind {
@@ -213,7 +216,8 @@ impl Outside {
             return;
         }
         let counter = counter.map(|place| (place.variable, fields(place), place.ty.clone()));
-        let changed = if self.always_ends_action(program, body, 0) { Vec::new() } else { written(program, body) };
+        let changed = if ends_action(&self.ends, body) { Vec::new() } else { written(program, body) };
+        self.work += changed.len();
         for (variable, path, ty) in changed.into_iter().chain(counter) {
             for leaf in leaves_of(program, &ty).into_iter().filter(|leaf| !matches!(leaf.ty, Type::Channel(_))) {
                 self.nodes.insert(Node::Variable(variable, [path.as_slice(), &leaf.path].concat()));
@@ -281,6 +285,30 @@ impl Outside {
                 self.nodes.extend(same.iter().map(|id| Node::Variable(*id, Vec::new())));
             }
         }
+    }
+}
+
+/// Whether some statements end an action on all their ways.
+fn ends_action(ends: &[bool], body: &[Statement]) -> bool {
+    body.iter().any(|statement| match &statement.kind {
+        Action::Communicate(_) | Action::Select(_) | Action::Choice(_) | Action::Reschedule => true,
+        Action::If(branches, last) => branches.iter().all(|(_, body)| ends_action(ends, body)) && ends_action(ends, last),
+        Action::Repeat(body, _) => ends_action(ends, body),
+        Action::Call(process, _) => ends[*process],
+        _ => false,
+    })
+}
+
+/// The processes that end an action on all their ways. A process that calls itself does not do so
+/// by that call.
+fn processes_that_end_actions(program: &Program) -> Vec<bool> {
+    let mut ends = vec![false; program.processes.len()];
+    loop {
+        let next: Vec<bool> = program.processes.iter().map(|process| ends_action(&ends, &process.body)).collect();
+        if next == ends {
+            return ends;
+        }
+        ends = next;
     }
 }
 

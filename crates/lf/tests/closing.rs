@@ -271,3 +271,27 @@ fn programs_with_the_devices_of_a_run() {
         assert!(graph.states < most, "{text}: {graph:?}");
     }
 }
+
+/// A long chain of assignments against the order of the analysis, and calls that double with each
+/// process, are answered soon.
+#[test]
+fn large_programs_are_answered() {
+    let (count, mut chain) = (3000, String::from("MODULE M; TYPE T = [cmd(INTEGER)]; PORT p : T; VAR "));
+    let names: Vec<String> = (0..=count).map(|number| format!("v{number}")).collect();
+    chain += &format!("{} : INTEGER;\nBEGIN NEW(p);\n", names.join(", "));
+    for number in 0..count {
+        chain += &format!("v{number} := v{};\n", number + 1);
+    }
+    chain += &format!("p?cmd(v{count}); RESCHEDULE; ASSERT v0 = 0 END M.");
+    match wrong(&chain, Values::Any) {
+        Ok(faults) => assert_eq!(faults, ["Assertion"]),
+        Err(why) => assert!(why.contains("too large"), "{why}"),
+    }
+    let mut doubling =
+        String::from("MODULE M; TYPE T = [cmd(INTEGER)]; PORT p : T; VAR x, g : INTEGER;\nPROCESS P0; BEGIN INC(g) END P0;\n");
+    for number in 1..60 {
+        doubling += &format!("PROCESS P{number}; BEGIN P{0}; P{0} END P{number};\n", number - 1);
+    }
+    doubling += "BEGIN NEW(p); p?cmd(x); WHILE x > 0 DO P59; DEC(x) END END M.";
+    assert!(wrong(&doubling, Values::Any).is_err_and(|why| why.contains("too large")));
+}

@@ -22,7 +22,7 @@ pub(super) struct Routine {
 }
 
 /// Which processes call themselves, directly or through others.
-pub(crate) fn recursive(program: &tree::Program) -> Vec<bool> {
+pub(super) fn recursive(program: &tree::Program) -> Vec<bool> {
     let calls: Vec<Vec<usize>> = program
         .processes
         .iter()

@@ -38,6 +38,13 @@ impl Generator<'_> {
         self.fail(span, message, HINT);
     }
 
+    /// Refuses a program that is too large for the analysis.
+    pub(super) fn refuse_too_large(&mut self) {
+        if self.outside.is_too_large() {
+            self.refuse(Span::default(), "the program is too large to find what depends on an environment with any values");
+        }
+    }
+
     /// Refuses a condition of a formula or property that depends on the environment.
     pub(super) fn refuse_unknown(&mut self, condition: &Expression) {
         if self.outside.depends(condition) {
@@ -418,29 +425,23 @@ fn same_bits(operand: &Expression, cast: &Expression) -> bool {
 /// The failures that the last operation of an expression can have.
 fn own_failures(value: &Expression) -> Vec<Failure> {
     let mut found = Vec::new();
-    let member = |element: &Expression| within(interval(element), (0, 31));
+    let mut add = |may_happen: bool, how: Failure| found.extend(may_happen.then_some(how));
+    let outside = |element: &Expression| !within(interval(element), (0, 31));
     match &value.kind {
         Kind::Negate(_) | Kind::Absolute(_) | Kind::Binary(Binary::Add | Binary::Subtract | Binary::Multiply, _, _) => {
-            if !within(exact(value), all(value)) {
-                found.push(Failure::Overflow);
-            }
+            add(!within(exact(value), all(value)), Failure::Overflow);
         }
         Kind::Binary(op @ (Binary::Divide | Binary::Remainder), left, right) => {
             let ((a, _), (c, d)) = (interval(left), interval(right));
-            if c <= 0 && d >= 0 {
-                found.push(Failure::Division);
-            }
-            if *op == Binary::Divide && a == i64::from(i32::MIN) && c <= -1 && d >= -1 {
-                found.push(Failure::Overflow);
-            }
+            add(c <= 0 && d >= 0, Failure::Division);
+            add(*op == Binary::Divide && a == i64::from(i32::MIN) && c <= -1 && d >= -1, Failure::Overflow);
         }
-        Kind::Binary(Binary::In, left, _) if !member(left) => found.push(Failure::Element),
+        Kind::Binary(Binary::In, left, _) => add(outside(left), Failure::Element),
         Kind::Set(elements) => {
-            if elements.iter().any(|(first, last)| !member(first) || last.as_ref().is_some_and(|last| !member(last))) {
-                found.push(Failure::Element);
-            }
+            let wrong = elements.iter().any(|(first, last)| outside(first) || last.as_ref().is_some_and(outside));
+            add(wrong, Failure::Element);
         }
-        Kind::Cast(operand) if !fits(operand, &value.ty) => found.push(Failure::Overflow),
+        Kind::Cast(operand) => add(!fits(operand, &value.ty), Failure::Overflow),
         _ => {}
     }
     found

@@ -32,7 +32,6 @@ use source::{Diagnostic, SourceMap, Span};
 use std::collections::{HashMap, HashSet};
 use storage::{Frame, FrameKey, Home};
 
-pub(crate) use calls::recursive;
 pub(crate) use storage::leaves_of;
 
 /// How waiting processes are paired.
@@ -164,6 +163,7 @@ pub(crate) fn generate<'a>(
         calls_open: 0,
         now: Span::default(),
     };
+    generator.refuse_too_large();
     generator.declare_globals();
     let made = generator.all_kinds(name);
     (made, generator)

@@ -160,7 +160,23 @@ impl Generator {
                 if self.one_in(2) || is_unsigned(&operand) { Value::Absolute(operand) } else { Value::Negate(operand) }
             }
             14 => Value::Load(self.any_variable()),
+            15 if self.one_in(4) => self.least(),
             _ => Value::Load(self.variable()),
+        }
+    }
+
+    /// An operation on the least number, with 1 or −1, which no constant of the text is.
+    fn least(&mut self) -> Value {
+        let load = Value::Load(self.variable());
+        let less = |from: Value, by: i64| Value::Binary(Operator::Subtract, Box::new(from), Box::new(Value::Constant(by)));
+        let zero = Value::Binary(Operator::Subtract, Box::new(load.clone()), Box::new(load));
+        let least = Box::new(less(less(zero.clone(), 2147483647), 1));
+        let one = if self.one_in(3) { Value::Constant(1) } else { less(zero, 1) };
+        match self.below(5) {
+            0 => Value::Negate(least),
+            1 => Value::Absolute(least),
+            2 => Value::Binary(Operator::Modulo, least, Box::new(one)),
+            _ => Value::Binary(Operator::Divide, least, Box::new(one)),
         }
     }
 

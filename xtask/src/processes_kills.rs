@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Enough levels to be saved in between.
 const MODEL: &str = "byte a, b, c;
-active proctype A() { do :: a < 90 -> a++ :: a > 80 -> a-- od }
-active proctype B() { do :: b < 90 -> b++ od }
-active proctype C() { do :: c < 60 -> c++ od }
+active proctype A() { do :: a < 50 -> a++ :: a > 40 -> a-- od }
+active proctype B() { do :: b < 50 -> b++ od }
+active proctype C() { do :: c < 40 -> c++ od }
 ";
 
 /// The child processes of a process.
@@ -51,7 +51,7 @@ pub fn kill(everypath: &Path, kills: u32, record: &mut Record) -> Result<(), Fai
     let mut below = |bound: u64| splitmix::next(&mut random) % bound.max(1);
     let call = |again: bool, processes: u64| {
         let mut command = Command::new(everypath);
-        command.args(["space", "--json", "--threads", "1", "--checkpoint-every", "30ms", "--processes", &processes.to_string()]);
+        command.args(["space", "--json", "--threads", "1", "--checkpoint-every", "100ms", "--processes", &processes.to_string()]);
         command.arg("--checkpoint").arg(&saved);
         if again {
             command.arg("--resume").arg(&saved);

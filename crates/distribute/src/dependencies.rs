@@ -297,7 +297,7 @@ impl Nested<'_> {
         published.states.store(kept, Ordering::Relaxed);
         published.transitions.store(self.transitions, Ordering::Relaxed);
         published.waiting.store(self.waiting.len() as u64, Ordering::Relaxed);
-        let one = if kept == 0 { 0 } else { self.bytes / kept };
+        let one = self.bytes.checked_div(kept).unwrap_or(0);
         let requests = (self.requests.len() + self.answers.len()) as u64;
         published.bytes.store(self.bytes + self.waiting.len() as u64 * (one + IN_RELATION) + requests * one + here, Ordering::Relaxed);
         if self.gauge.is_full(&self.shared) {

@@ -113,7 +113,7 @@ fn search(seat: &mut Seat<'_>, job: &[u8]) -> Outcome {
         resume: None,
     };
     let budgeted = if is_large { Some(&counted as &dyn Budgeted) } else { store.budgeted() };
-    let room = if some_are_small(seed) && (seed + seat.me() as u64) % 3 == 0 { 100 + seed % 500 } else { u64::MAX };
+    let room = if some_are_small(seed) && (seed + seat.me() as u64).is_multiple_of(3) { 100 + seed % 500 } else { u64::MAX };
     let worker = Box::new(Small { worker: store.worker(), room });
     explore(seat, work, Seen { worker, budgeted, exact: true, saveable: None }).unwrap()
 }

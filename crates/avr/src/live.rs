@@ -312,8 +312,8 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Analyses a program. At the end of a handler `at_end` is alive, and `handlers` where interrupts
-    /// may be enabled.
+    /// Analyses a program. At the end of a handler `at_end` is alive, and `handlers` where
+    /// interrupts may be enabled.
     pub fn of(flow: &Flow, facts: &Facts, at_end: Live, handlers: &Live) -> Liveness {
         let slots = at_end.slots.len();
         let mut this = Liveness { before: BTreeMap::new(), slots, at_end };

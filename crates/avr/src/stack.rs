@@ -1,8 +1,8 @@
 //! An upper bound on the depth of the stack.
 //!
 //! Each function pushes, makes room for its variables, and calls others. Without recursion the sum
-//! along the deepest path is a bound. Handlers are added to it: one at a time, because they run with
-//! interrupts disabled. If no bound can be found, all of the free memory is kept in a state.
+//! along the deepest path is a bound. Handlers are added to it: one at a time, because they run
+//! with interrupts disabled. If no bound can be found, all of the free memory is kept in a state.
 
 use crate::chip::Kind;
 use crate::facts::{Enabled, Facts};

@@ -100,7 +100,7 @@ fn random_code_between_interrupts_is_the_same() {
 /// Registers of SRAM: the address of a local variable of the main program.
 const POINTER: u16 = 0x103;
 
-/// A handler that toggles bits of what `POINTER` leads to, or of a variable if `fixed`. It counts in
+/// A handler that toggles bits of what `POINTER` leads to, or of a variable if `fixed`. It changes
 /// r5 if `register`, and saves the flags if `saves`.
 fn toggling(fixed: bool, register: bool, saves: bool) -> Vec<u16> {
     // PUSH r20, r26, r27; IN r20, SREG; PUSH r20

@@ -1,21 +1,21 @@
 //! `cargo xtask directed`: how many states a directed search visits before it finds a violation, as
 //! a share of breadth-first search, and whether A* finds shortest paths.
 //!
-//! The models are those of the benchmark set that are violated and have many states. A
-//! breadth-first search that comes to its limit has met no violation among the states it visited,
-//! so it would visit at least these.
-//!
-//! With `--lengths` the lengths of shortest paths are compared on all violated models. Where
-//! breadth-first search comes to its limit, it has at least seen that no path is shorter than the
-//! levels that it has completed.
+//! One pass over the violated models of the benchmark set makes both tables and one record of them.
+//! Each model is searched breadth first, best first, and by A* with the estimate that is a lower
+//! bound. A breadth-first search that comes to its limit has met no violation among the states it
+//! visited, so it would visit at least these; and it has at least seen that no path is shorter than
+//! the levels that it has completed.
 
-use crate::Failure;
+use crate::bench;
 use crate::models::{Corpus, Model};
+use crate::{Failure, root};
 use bytecode::Verified;
 use check::{Guide, Only, Order, Plan, StoreKind};
 use contract::{Cancel, Limits, Quiet, Verdict};
+use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// `cargo xtask directed`
 #[derive(clap::Args)]
@@ -24,20 +24,19 @@ pub struct Arguments {
     corpus: Corpus,
     /// Only models whose name contains one of these
     only: Vec<String>,
-    /// The smallest number of states of a model, or of states that a breadth-first search has
-    /// visited when it ended
+    /// The smallest number of states of a model whose share counts, or of states that a
+    /// breadth-first search has visited when it ended
     #[arg(long, default_value_t = 100_000)]
     least: u64,
     /// The time limit for a search, in seconds
     #[arg(long, default_value_t = 20)]
     seconds: u64,
-    /// Compare the lengths of A*'s paths with those of breadth-first search instead, on all
-    /// violated models
-    #[arg(long)]
-    lengths: bool,
     /// Gigabytes a search may take
     #[arg(long, default_value_t = 3)]
     memory: u64,
+    /// Write no record to bench/runs
+    #[arg(long)]
+    no_record: bool,
 }
 
 /// The result of a search.
@@ -74,42 +73,126 @@ impl Arguments {
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.lengths {
-        return lengths(arguments);
+/// Lines that are printed when they are known, and kept for the record.
+#[derive(Default)]
+struct Record(String);
+
+impl Record {
+    fn line(&mut self, text: &str) {
+        println!("{text}");
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(self.0, "{text}");
     }
-    println!("| model | breadth first | steps | best first | steps | share |");
-    println!("|---|---|---|---|---|---|");
-    let mut shares = Vec::new();
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let mut record = Record::default();
+    record.line(&format!(
+        "Violated models of the benchmark set, one worker, native code; {} seconds and {} GiB for each search. `>`: the search was not done.\n",
+        arguments.seconds, arguments.memory
+    ));
+    record.line("| model | states | breadth first | steps | best first | steps | share | A* | steps | length |");
+    record.line("|---|---|---|---|---|---|---|---|---|---|");
+    let mut results = Results::default();
     for model in arguments.models()? {
-        let Ok(program) = model.load().map(Arc::new) else { continue };
-        let search = |order, base| arguments.search(&program, order, Guide::Auto, base);
-        let (Some(breadth), Some(directed)) = (search(Order::Breadth, Plan::check()), search(Order::BestFirst, Plan::check())) else {
-            continue;
-        };
-        let violated = breadth.steps.is_some() || directed.steps.is_some();
-        let large = || search(Order::Breadth, Plan::space()).is_some_and(|all| all.states >= arguments.least);
-        if !violated || breadth.states < arguments.least && !large() {
+        if known(&model) == Some(false) {
             continue;
         }
-        // A violation that was not found counts as no gain.
-        let share = if directed.steps.is_some() { directed.states as f64 / breadth.states as f64 } else { 1.0 };
-        shares.push(share);
-        let least = if breadth.complete { "" } else { "> " };
-        println!(
-            "| {} | {least}{} | {} | {} | {} | {share:.5} |",
-            model.name,
-            breadth.states,
-            shown(breadth.steps),
-            directed.states,
-            shown(directed.steps)
-        );
+        let Ok(program) = model.load().map(Arc::new) else { continue };
+        if let Some(row) = row(arguments, &model.name, &program, &mut results) {
+            record.line(&row);
+        }
     }
+    let Results { mut shares, same, wrong, partly, open, by_size } = results;
     shares.sort_by(f64::total_cmp);
+    record.line("");
     if let Some(median) = shares.get(shares.len() / 2) {
-        println!("\n{} models; the median share is {median:.5}", shares.len());
+        record.line(&format!(
+            "{} models above {} states; the median of the states that best-first search visits, as a share of breadth first: {median:.5}",
+            shares.len(),
+            arguments.least
+        ));
+        record.line(&format!("of these, visited at most a tenth: {by_size}"));
     }
-    Ok(())
+    record.line(&format!("A* and breadth-first search: {same} lengths the same, {} different: {wrong:?}", wrong.len()));
+    record.line(&format!("breadth first not done, and no path shorter than the levels it completed: {}: {partly:?}", partly.len()));
+    record.line(&format!("A* not done: {}: {open:?}", open.len()));
+    record.line(&format!("{} seconds", begun.elapsed().as_secs()));
+    if !arguments.no_record {
+        let place = root().join(format!("bench/runs/{}-directed.md", bench::output("date", &["-u", "+%Y-%m-%dT%H%M"])));
+        std::fs::write(&place, &record.0).map_err(|error| format!("{}: {error}", place.display()))?;
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+/// What the models gave.
+#[derive(Default)]
+struct Results {
+    /// The states that best-first search visits, as a share of breadth-first search, on large
+    /// models.
+    shares: Vec<f64>,
+    /// How many of them are at most a tenth.
+    by_size: usize,
+    /// Lengths of A*'s paths: the same as breadth first, different, not shorter than completed
+    /// levels, and not found.
+    same: usize,
+    wrong: Vec<String>,
+    partly: Vec<String>,
+    open: Vec<String>,
+}
+
+/// Searches a model in three ways. Returns its row, unless it is not violated.
+fn row(arguments: &Arguments, name: &str, program: &Arc<Verified>, results: &mut Results) -> Option<String> {
+    let search = |order, guide, base| arguments.search(program, order, guide, base);
+    let breadth = search(Order::Breadth, Guide::Auto, Plan::check())?;
+    let directed = search(Order::BestFirst, Guide::Auto, Plan::check())?;
+    let astar = search(Order::AStar, Guide::Formula, Plan::check())?;
+    if [&breadth, &directed, &astar].iter().all(|found| found.steps.is_none()) {
+        return None;
+    }
+    let all = if breadth.states >= arguments.least { None } else { search(Order::Breadth, Guide::Auto, Plan::space()) };
+    let states = all.as_ref().map_or(breadth.states, |all| all.states);
+    let all_states = match &all {
+        Some(all) => format!("{}{}", all.least(), all.states),
+        None => format!("> {}", breadth.states),
+    };
+    let mut share = "–".to_owned();
+    if states >= arguments.least {
+        // A violation that was not found counts as no gain.
+        let part = if directed.steps.is_some() { directed.states as f64 / breadth.states as f64 } else { 1.0 };
+        share = format!("{part:.5}");
+        results.by_size += usize::from(part <= 0.1);
+        results.shares.push(part);
+    }
+    let length = match (breadth.steps, astar.steps) {
+        (Some(shortest), Some(steps)) if shortest == steps => {
+            results.same += 1;
+            "the same".to_owned()
+        }
+        // No violation has been seen on the levels before the one that was not completed.
+        (None, Some(steps)) if !breadth.complete && breadth.depth <= steps as u64 => {
+            results.partly.push(format!("{name} ({}, at depth {})", breadth.reason, breadth.depth));
+            format!("none shorter than {}", breadth.depth)
+        }
+        (_, None) if !astar.complete => {
+            results.open.push(format!("{name} (A*: {}, breadth first: {})", astar.reason, shown(breadth.steps)));
+            format!("A* not done: {}", astar.reason)
+        }
+        _ => {
+            results.wrong.push(format!("{name}: {} steps instead of {}", shown(astar.steps), shown(breadth.steps)));
+            "different".to_owned()
+        }
+    };
+    let cells = [&breadth, &directed, &astar].map(|found| format!("{}{} | {}", found.least(), found.states, shown(found.steps)));
+    Some(format!("| {name} | {all_states} | {} | {} | {share} | {} | {length} |", cells[0], cells[1], cells[2]))
+}
+
+impl Found {
+    /// What precedes a number that is too small, because the search was not done.
+    fn least(&self) -> &'static str {
+        if self.complete { "" } else { "> " }
+    }
 }
 
 fn shown(steps: Option<usize>) -> String {
@@ -123,58 +206,4 @@ fn known(model: &Model) -> Option<bool> {
     let table = std::fs::read_to_string(folder.parent()?.join("expected.tsv")).ok()?;
     let row = table.lines().find(|row| row.split('\t').next().is_some_and(|name| name.ends_with(&format!("/{file}"))))?;
     Some(row.split('\t').nth(4) == Some("violated"))
-}
-
-/// Compares the lengths of A*'s paths, by the estimate that is a lower bound, with those of
-/// breadth-first search.
-fn lengths(arguments: &Arguments) -> Result<(), Failure> {
-    println!("| model | breadth first | steps | A* | steps | |");
-    println!("|---|---|---|---|---|---|");
-    let (mut same, mut wrong, mut partly, mut open) = (0, Vec::new(), Vec::new(), Vec::new());
-    for model in arguments.models()? {
-        if known(&model) == Some(false) {
-            continue;
-        }
-        let Ok(program) = model.load().map(Arc::new) else { continue };
-        let search = |order, guide| arguments.search(&program, order, guide, Plan::check());
-        let Some(astar) = search(Order::AStar, Guide::Formula) else { continue };
-        let Some(breadth) = search(Order::Breadth, Guide::Auto) else { continue };
-        if astar.complete && breadth.complete && astar.steps.is_none() && breadth.steps.is_none() {
-            continue;
-        }
-        let name = &model.name;
-        let told = match (breadth.steps, astar.steps) {
-            (Some(shortest), Some(steps)) if shortest == steps => {
-                same += 1;
-                "the same".to_owned()
-            }
-            // No violation has been seen on the levels before the one that was not completed.
-            (None, Some(steps)) if !breadth.complete && breadth.depth <= steps as u64 => {
-                partly.push(format!("{name} ({}, at depth {})", breadth.reason, breadth.depth));
-                format!("none shorter than {}", breadth.depth)
-            }
-            (_, None) if !astar.complete => {
-                open.push(format!("{name} (A*: {}, breadth first: {})", astar.reason, shown(breadth.steps)));
-                format!("A* not done: {}", astar.reason)
-            }
-            _ => {
-                wrong.push(format!("{name}: {} steps instead of {}", shown(astar.steps), shown(breadth.steps)));
-                "different".to_owned()
-            }
-        };
-        let least = |found: &Found| if found.complete { "" } else { "> " };
-        println!(
-            "| {name} | {}{} | {} | {}{} | {} | {told} |",
-            least(&breadth),
-            breadth.states,
-            shown(breadth.steps),
-            least(&astar),
-            astar.states,
-            shown(astar.steps)
-        );
-    }
-    println!("\nA* and breadth-first search: {same} lengths the same, {} different", wrong.len());
-    println!("breadth first too large, and no path shorter than the levels it completed: {}: {partly:?}", partly.len());
-    println!("A* not done: {}: {open:?}", open.len());
-    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }

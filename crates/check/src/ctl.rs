@@ -20,6 +20,7 @@ use search::{Branching, Task, Unanswered, terminal_components};
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The forms of questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,14 @@ pub enum CtlForm {
     AlwaysPossibly,
     /// `EF AG p`: from some reachable state on, all have `p`.
     PossiblyAlways,
+}
+
+impl CtlForm {
+    /// Whether it is decided by components that cannot be left, and a sweep needs a measure that
+    /// never falls.
+    pub fn needs_components(self) -> bool {
+        matches!(self, CtlForm::AlwaysPossibly | CtlForm::PossiblyAlways)
+    }
 }
 
 /// A formula over an atom of the model.
@@ -207,8 +216,16 @@ impl Asked<'_> {
         let propositions: Arc<[Proposition]> = [Proposition::Atom(self.ctl.atom)].into();
         let system = self.subject.system(self.plan.engine, Arc::clone(&propositions), self.task.observer);
         let measure = if self.plan.order == Order::Sweep { self.plan.measure.atoms() } else { &[] };
-        let task = Task { property: &NoProperty, checkpoints: None, ..self.task.clone() };
-        let found = terminal_components(&system, form, measure, &task);
+        let begun = Instant::now();
+        let mut task = Task { property: &NoProperty, checkpoints: None, ..self.task.clone() };
+        let mut found = terminal_components(&system, form, measure, &task);
+        // A measure that was proposed after a trial may fall later. Nobody has asked for it.
+        if matches!(found.holds, Err(Unanswered::Falls(..))) && self.plan.measure.is_proposed() {
+            let why = "the proposed measure falls, and this formula needs one that never does: all states are one layer";
+            self.task.observer.notice(why);
+            task.limits.time = task.limits.time.map(|limit| limit.saturating_sub(begun.elapsed()));
+            found = terminal_components(&system, form, &[], &task);
+        }
         // Without a measure there is only one layer, and its numbers say nothing.
         let sweep = found.statistics.sweep.filter(|_| self.plan.order == Order::Sweep);
         let statistics = Statistics { sweep, ..found.statistics };

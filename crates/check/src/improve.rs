@@ -10,9 +10,11 @@ use crate::causal;
 use crate::claim::Claim;
 use crate::guide::Guide;
 use crate::plan::{Fair, Only, Plan};
-use crate::run::{Checked, Refusal, Surroundings, enough, run_in};
+use crate::run::{Checked, Clock, Refusal, Surroundings, enough, run_in};
+use crate::shorter::Shorter;
 use crate::subject::{Selected, Subject};
 use crate::table::{Order, StoreKind};
+use crate::temporal;
 use contract::{Fault, Limits, Safety, StopReason, Trace, Verdict, Violation, ViolationKind};
 use replay::Step;
 use std::sync::Arc;
@@ -83,24 +85,38 @@ pub fn improve(
     Ok(Improved { shorter: confirmed.map(|steps| (violation, steps)), shortest: false, states })
 }
 
-/// The same for an infinite run. The shorter run must violate the same stated property.
+/// The same for a run that violates a stated property. The shorter run must violate the same one.
 fn improve_run(subject: &Arc<dyn Subject>, trace: &Trace, plan: &Plan, surroundings: &Surroundings<'_>) -> Result<Improved, Refusal> {
     let mut narrator = subject.narrator();
     narrator.give_up_when(enough(plan, &surroundings.cancel));
     let violates = |claim: &Claim| causal::violates(&**subject, &narrator, claim, trace, Fair::Any, surroundings);
     let stated = subject.stated();
-    let violated = stated.iter().find(|stated| matches!(subject.claim(stated), Some(Ok(claim)) if violates(&claim)));
-    let Some(property) = violated else { return Err(Refusal::Combination(NOT_STATED)) };
+    let claims = stated.iter().filter_map(|stated| Some((stated, subject.claim(stated)?.ok()?)));
+    let Some((property, claim)) = claims.into_iter().find(|(_, claim)| violates(claim)) else {
+        return Err(Refusal::Combination(NOT_STATED));
+    };
+    if trace.loop_start.is_some() {
+        // The known run shows that there is one, so no search for cycles comes before.
+        let clock = Clock { cancel: surroundings.cancel.clone(), deadline: plan.limits.time.map(|time| Instant::now() + time) };
+        let (observer, resident) = (surroundings.observer, surroundings.resident);
+        let shorter = Shorter { subject: &**subject, plan, narrator: &narrator, clock: &clock, observer, resident };
+        let mut fault = Fault::new(ViolationKind::Property, ViolationKind::Property.name());
+        temporal::tell(&mut fault, property, Fair::Any);
+        let (shorter, shortest, states) = shorter.than(&claim, &Violation { fault, trace: trace.clone() });
+        return Ok(Improved { shorter, shortest, states });
+    }
     let selected =
         Selected { subject: Arc::clone(subject), names: vec![property.name.clone()], branching: Vec::new(), automata: Vec::new() };
-    let shortest = Plan { order: Order::Auto, shortest: true, only: None, property: Some(Safety::default()), ..*plan };
-    let Checked { outcome, steps, .. } = run_in(&selected, &shortest, surroundings)?;
+    let breadth = Plan { order: Order::Breadth, shortest: true, only: None, property: Some(Safety::default()), ..*plan };
+    let Checked { outcome, steps, .. } = run_in(&selected, &breadth, surroundings)?;
     let states = outcome.statistics.states;
-    let shorter = match outcome.verdict {
-        Verdict::Violated(violation) if violation.trace.steps.len() < trace.steps.len() => Some((*violation, steps)),
-        _ => None,
-    };
-    Ok(Improved { shorter, shortest: false, states })
+    let (length, before) = (|violation: &Violation| violation.trace.steps.len(), trace.steps.len());
+    Ok(match outcome.verdict {
+        Verdict::Violated(found) if length(&found) < before => Improved { shorter: Some((*found, steps)), shortest: true, states },
+        // The first run that is found breadth first is a shortest one.
+        Verdict::Violated(found) => Improved { shorter: None, shortest: length(&found) == before, states },
+        _ => Improved { shorter: None, shortest: false, states },
+    })
 }
 
 const NOT_STATED: &str = "the model in the trace states no temporal property that this run violates, so there is nothing to be reached sooner: \

@@ -42,7 +42,7 @@ mod temporal;
 mod vacuity;
 mod witness;
 
-pub use ::measure::parse as parse_measure;
+pub use ::measure::{Signed, parse as parse_measure};
 pub use advice::{advice, check_advice, graph_advice};
 pub use causal::causal;
 pub use choice::{Choosable, UnknownName};

@@ -11,6 +11,7 @@ use std::sync::Arc;
 pub struct Measure {
     atoms: [u32; MEASURE_MAX],
     count: usize,
+    proposed: bool,
 }
 
 /// Why a text is not a measure of a model.
@@ -32,6 +33,17 @@ impl Measure {
         let room = measure.atoms.get_mut(..atoms.len());
         room.ok_or_else(|| NoMeasure(format!("a measure has at most {MEASURE_MAX} parts, separated by commas")))?.copy_from_slice(atoms);
         Ok(measure)
+    }
+
+    /// The same measure, as one that nobody has asked for. A search that cannot use it does without
+    /// it.
+    pub(crate) fn as_proposed(self) -> Measure {
+        Measure { proposed: true, ..self }
+    }
+
+    /// Whether nobody has asked for this measure.
+    pub(crate) fn is_proposed(&self) -> bool {
+        self.proposed
     }
 
     /// The numbers of its atoms.

@@ -11,7 +11,7 @@ use crate::subject::Subject;
 use bytecode::Verified;
 use contract::{Cancel, Limits, Quiet, Successors, System, Verdict};
 use measure::{Known, MeasurePart, Sum, compose, pieces, sum_text};
-use search::Task;
+use search::{MEASURE_MAX, Task};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,11 +31,20 @@ pub struct Sampling {
     pub cancel: Cancel,
     /// The engine that computes successors.
     pub engine: Engine,
+    /// Whether only measures are proposed that did not fall in their trials.
+    pub monotonic: bool,
 }
 
 impl Default for Sampling {
     fn default() -> Self {
-        Sampling { states: 3000, trial: 1 << 16, time: Duration::from_secs(20), cancel: Cancel::default(), engine: Engine::default() }
+        Sampling {
+            states: 3000,
+            trial: 1 << 16,
+            time: Duration::from_secs(20),
+            cancel: Cancel::default(),
+            engine: Engine::default(),
+            monotonic: false,
+        }
     }
 }
 
@@ -77,7 +86,13 @@ const PIECES: usize = 400;
 const VALUES: usize = 1 << 21;
 
 /// Most candidates that drive a sweep.
-const TRIALS: usize = 16;
+const TRIALS: usize = 18;
+
+/// To begin and delete a layer costs as much as to expand so many states.
+const LAYER_COST: f64 = 4.0;
+
+/// Most parts of a component that is added to a measure.
+const MOST_PARTS: usize = 6;
 
 /// A piece is still tried if at most one in so many steps is a regress step.
 const SELDOM: usize = 8;
@@ -105,7 +120,7 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
     for Candidate { sums, reason } in candidates {
         let own = &atoms[first..first + sums.len()];
         first += sums.len();
-        let Ok(measure) = Measure::new(own) else { continue };
+        let Ok(measure) = Measure::new(own).map(Measure::as_proposed) else { continue };
         let left = how.time.saturating_sub(begun.elapsed());
         if over() || left.is_zero() {
             break;
@@ -127,12 +142,14 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
             states: outcome.statistics.states,
             sweep,
         };
-        if proposal.share() <= WORTHWHILE {
+        if proposal.share() <= WORTHWHILE && !(how.monotonic && sweep.regress_steps > 0) {
             proposals.push(proposal);
         }
     }
-    // A slightly smaller share does not make up for expanding many states again.
-    let cost = |proposal: &Proposal| proposal.share() * proposal.again();
+    // A slightly smaller share does not make up for expanding many states again, or for layers of
+    // few states.
+    let thin = |proposal: &Proposal| 1.0 + LAYER_COST * proposal.sweep.layers as f64 / proposal.states.max(1) as f64;
+    let cost = |proposal: &Proposal| proposal.share() * proposal.again() * thin(proposal);
     proposals.sort_by(|a, b| cost(a).total_cmp(&cost(b)).then(a.text.len().cmp(&b.text.len())));
     proposals.dedup_by(|a, b| a.text == b.text);
     proposals
@@ -208,13 +225,54 @@ impl Sample {
         Sample { values, steps }
     }
 
-    /// How often the value of a piece rises and falls.
-    fn moves(&self, piece: usize) -> (usize, usize) {
+    /// How often the value of a piece rises and falls on these steps.
+    fn moves(&self, piece: usize, steps: &[(u32, u32)]) -> (usize, usize) {
         let values = &self.values[piece];
-        self.steps.iter().fold((0, 0), |(up, down), &(from, to)| {
+        steps.iter().fold((0, 0), |(up, down), &(from, to)| {
             let (from, to) = (values[from as usize], values[to as usize]);
             (up + usize::from(to > from), down + usize::from(to < from))
         })
+    }
+
+    /// The steps of `steps` on which a sum of pieces stays the same.
+    fn unchanged(&self, sum: &[(bool, usize)], steps: &[(u32, u32)]) -> Vec<(u32, u32)> {
+        let value = |state: u32| -> i64 {
+            let part = |(negative, piece): &(bool, usize)| {
+                if *negative { -self.values[*piece][state as usize] } else { self.values[*piece][state as usize] }
+            };
+            sum.iter().map(part).fold(0, i64::wrapping_add)
+        };
+        steps.iter().copied().filter(|&(from, to)| value(from) == value(to)).collect()
+    }
+
+    /// Adds components to a measure that never falls on the sample. The next component is the sum
+    /// of the pieces that never fall on the steps on which the components before stay the same. So
+    /// a process may begin its loop again when a counter has risen.
+    fn refine(&self, mut sums: Vec<Vec<(bool, usize)>>) -> Vec<Vec<(bool, usize)>> {
+        let mut steps = self.steps.clone();
+        for sum in &sums {
+            steps = self.unchanged(sum, &steps);
+        }
+        while sums.len() < MEASURE_MAX && !steps.is_empty() {
+            let mut next = Vec::new();
+            for piece in 0..self.values.len() {
+                match self.moves(piece, &steps) {
+                    (0, 0) => {}
+                    (up, 0) => next.push((up, (false, piece))),
+                    (0, down) => next.push((down, (true, piece))),
+                    _ => {}
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            // Those that move most often, because each costs time.
+            next.sort_by_key(|(moves, _)| std::cmp::Reverse(*moves));
+            let next: Vec<(bool, usize)> = next.into_iter().take(MOST_PARTS).map(|(_, part)| part).collect();
+            steps = self.unchanged(&next, &steps);
+            sums.push(next);
+        }
+        sums
     }
 }
 
@@ -222,6 +280,11 @@ impl Sample {
 struct Candidate {
     sums: Vec<Sum>,
     reason: String,
+}
+
+/// A number of times in words.
+fn times(number: usize) -> String {
+    if number == 1 { "once".to_owned() } else { format!("{number} times") }
 }
 
 /// How often a part rises, the part and whether it is negated, and why it is proposed.
@@ -232,7 +295,7 @@ fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sampl
     let (mut good, mut fair): (Vec<Ranked>, Vec<Ranked>) = (Vec::new(), Vec::new());
     let seen = sample.steps.len();
     for (number, (piece, known)) in found.iter().enumerate() {
-        let (up, down) = sample.moves(number);
+        let (up, down) = sample.moves(number, &sample.steps);
         let text = piece.text(program);
         let negative = down > up;
         let (forward, back) = if negative { (down, up) } else { (up, down) };
@@ -245,7 +308,7 @@ fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sampl
             let why = if by_code { "by the code".to_owned() } else { format!("in a sample of {seen} steps") };
             good.push((forward, (negative, *piece), format!("{text} only ever {way}, {why}")));
         } else if back * SELDOM <= forward {
-            let reason = format!("{text} {way} {forward} times and goes back {back} times in a sample of {seen} steps");
+            let reason = format!("{text} {way} {} and goes back {} in a sample of {seen} steps", times(forward), times(back));
             fair.push((forward, (negative, *piece), reason));
         }
     }
@@ -265,6 +328,20 @@ fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sampl
     add(vec![part(true)], "the sum of the orders of processes that never go back".to_owned());
     add(vec![part(false), part(true)], "variables that never go back, then orders of processes".to_owned());
     add(vec![part(true), part(false)], "orders of processes that never go back, then variables".to_owned());
+    // The same with further components, for which pieces are named by their numbers.
+    let number_of =
+        |(negative, piece): &(bool, MeasurePart)| found.iter().position(|(known, _)| known == piece).map(|number| (*negative, number));
+    let refined = |sums: &[Sum]| -> Option<Vec<Sum>> {
+        let before: Vec<Vec<_>> = sums.iter().filter(|sum| !sum.is_empty()).map(|sum| sum.iter().filter_map(number_of).collect()).collect();
+        let after = sample.refine(before.clone());
+        let text = |sum: &Vec<(bool, usize)>| sum.iter().map(|(negative, number)| (*negative, found[*number].0)).collect();
+        (!before.is_empty() && after.len() > before.len()).then(|| after.iter().map(text).collect())
+    };
+    let why = "pieces that never go back, then those that go back only when the ones before have moved";
+    let first: Sum = good.iter().take(1).map(|(_, piece, _)| *piece).collect();
+    for sums in [vec![all(&good)], vec![part(false)], vec![part(false), part(true)], vec![first]] {
+        add(refined(&sums).unwrap_or_default(), format!("{why}, in a sample of {seen} steps"));
+    }
     for (_, piece, reason) in good.iter().take(4) {
         add(vec![vec![*piece]], reason.clone());
     }

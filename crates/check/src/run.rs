@@ -15,7 +15,7 @@ use crate::reduced::{self, Reduced, reduction};
 use crate::saved;
 use crate::shorter::Shorter;
 use crate::subject::Subject;
-use crate::table::{Combination, Order};
+use crate::table::{Combination, Method, Order};
 use crate::temporal;
 use crate::vacuity;
 use contract::{
@@ -242,6 +242,9 @@ fn carry_out(
     for claim in questions.iter().filter_map(Question::claim) {
         let ordered = Plan { order: temporal::order(plan, claim), ..*plan };
         Combination::new(&ordered, temporal::method(plan, claim), false).guarantee()?;
+    }
+    if questions.iter().any(|question| matches!(question, Question::Branching(ctl) if ctl.form.needs_components())) {
+        Combination::new(plan, Method::Terminal, false).guarantee()?;
     }
     let deadline = plan.limits.time.map(|time| begun + time);
     let mut narrator = subject.narrator();

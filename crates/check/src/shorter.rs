@@ -45,7 +45,7 @@ impl Shorter<'_> {
                 checked.properties[number].notes.push(note);
                 continue;
             }
-            let (shorter, exact) = self.than(claim, known);
+            let (shorter, exact, _) = self.than(claim, known);
             if !exact {
                 let note = "the run may not be the shortest: the search for a shorter one was ended".to_owned();
                 checked.properties[number].notes.push(note);
@@ -60,9 +60,9 @@ impl Shorter<'_> {
         }
     }
 
-    /// A run that is shorter than the known one and violates the same property, and whether it is
-    /// known that no run is shorter.
-    fn than(&self, claim: &Claim, known: &Violation) -> (Option<(Violation, Vec<Step>)>, bool) {
+    /// A run that is shorter than the known one and violates the same property; whether it is known
+    /// that no run is shorter; and how many states were seen.
+    pub fn than(&self, claim: &Claim, known: &Violation) -> (Option<(Violation, Vec<Step>)>, bool, u64) {
         let deadline = self.clock.deadline.map(|deadline| {
             let left = deadline.saturating_duration_since(Instant::now());
             deadline - left / CONFIRMING
@@ -76,9 +76,10 @@ impl Shorter<'_> {
         let bytes = self.plan.limits.memory.map_or(u64::MAX, |limit| limit.saturating_sub(held));
         let limits = LassoLimits { work: WORK, bytes, stop: &|| search.is_over() };
         let shortest = shortest_lasso(&product, known.trace.steps.len(), &limits);
-        let Some(trace) = shortest.trace.map(|trace| product.project(&trace)) else { return (None, shortest.exact) };
+        let states = shortest.states;
+        let Some(trace) = shortest.trace.map(|trace| product.project(&trace)) else { return (None, shortest.exact, states) };
         if trace.steps.len() >= known.trace.steps.len() {
-            return (None, shortest.exact);
+            return (None, shortest.exact, states);
         }
         let found = Violation { fault: Fault::new(ViolationKind::Property, ViolationKind::Property.name()), trace };
         let found = Outcome { verdict: Verdict::Violated(Box::new(found)), statistics: Statistics::default() };
@@ -86,8 +87,10 @@ impl Shorter<'_> {
         let stop = || self.clock.is_over();
         let (outcome, steps) = temporal::confirm(self.narrator, &mut reference, claim, Fairness::None, found, &stop);
         match outcome.verdict {
-            Verdict::Violated(found) => (Some((Violation { fault: known.fault.clone(), trace: found.trace }, steps)), shortest.exact),
-            _ => (None, false),
+            Verdict::Violated(found) => {
+                (Some((Violation { fault: known.fault.clone(), trace: found.trace }, steps)), shortest.exact, states)
+            }
+            _ => (None, false, states),
         }
     }
 }

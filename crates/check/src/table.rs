@@ -16,7 +16,7 @@ choice! {
     Order, "search order" {
         #[default]
         Auto = "auto", "A short depth-first probe, then breadth first; without a property, breadth first at once";
-        Breadth = "bfs", "Breadth first: traces are shortest";
+        Breadth = "bfs", "Breadth first: traces are shortest, except with the reduction, which may leave out a shorter path";
         Depth = "dfs", "Strictly depth first, one worker: finds deep violations early, keeps few states waiting";
         DepthShared = "dfs-shared", "Depth first with a stack for each worker: traces are neither shortest nor always the same";
         Sweep = "sweep", "Least progress first by a measure, deleting states that it has passed: little memory if the model makes progress";
@@ -173,6 +173,8 @@ pub(crate) enum Method {
     FiniteRun,
     /// Look for accepted cycles.
     Cycles(Cycles),
+    /// Look for components that cannot be left.
+    Terminal,
 }
 
 /// The parts of a search that are to be combined.
@@ -281,6 +283,15 @@ const RULES: &[Rule] = &[
     Rule {
         broken: |c| c.several && c.reduction == Por::Checked,
         refusal: "`--check-por` examines the choices of one process: leave out `--processes`",
+    },
+    Rule {
+        broken: |c| c.method == Method::Terminal && (order(c.order).directed || c.order == Order::DepthShared),
+        refusal: "`AG EF p` and `EF AG p` are decided when all states are known, by components, which one worker finds depth first: \
+                  leave out `--search`, or use `--search sweep`",
+    },
+    Rule {
+        broken: |c| c.method == Method::Terminal && !store(c.store).layers,
+        refusal: "`AG EF p` and `EF AG p` are decided by components, whose states are kept whole in memory: leave out `--store`",
     },
 ];
 

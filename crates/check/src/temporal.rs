@@ -53,7 +53,7 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
         }
         // Breadth first, the first run that is found is a shortest one. No checkpoint is read, so
         // there is no such error.
-        Method::Exploration | Method::FiniteRun => {
+        Method::Exploration | Method::FiniteRun | Method::Terminal => {
             let measure = Measure::new(&of_product(plan)).unwrap_or(plan.measure);
             let plan = Plan { bit_runs: 1, order: order(plan, claim), measure, ..*plan };
             stores::search(&product, &plan, &task, None).unwrap_or_else(|error| Outcome {
@@ -129,7 +129,7 @@ pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'st
         Method::Cycles(Cycles::Components) => "components",
         Method::Cycles(Cycles::Nested) => "nested depth-first searches",
         Method::Cycles(Cycles::Young) => "breadth first, one way catch them young",
-        Method::Exploration | Method::FiniteRun => match order(plan, claim) {
+        Method::Exploration | Method::FiniteRun | Method::Terminal => match order(plan, claim) {
             // A probe looks only for deadlocks and faults.
             Order::Auto => Order::Breadth.words(),
             order => order.words(),

@@ -107,7 +107,7 @@ pub struct SavingArguments {
     pub disk: Option<quantity::Place>,
     /// The folder for a depth-first stack that is too large for memory [default: the system's
     /// folder for temporary files]
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", value_parser = quantity::folder)]
     pub spill: Option<PathBuf>,
 }
 

@@ -181,7 +181,17 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     expressions.extend_from_slice(wanted.expressions);
     let mut load = |formulas: &[(String, String)]| {
         let source = Input { name: &name, bytes: &contents, defines, formulas, files: &mut disk };
-        languages::load_with(source, &expressions).map_err(|reason| foreign(path, &contents).unwrap_or_else(|| rejected(reason)))
+        languages::load_with(source, &expressions).map_err(|reason| match foreign(path, &contents) {
+            Some(failure) => failure,
+            None if sums.iter().flatten().any(check::Signed::has_special_inside) && is_about(&reason, "--measure") => {
+                let text = measure.unwrap_or_default();
+                Failure::Call(format!(
+                    "`--measure {text}`: `sum(ARRAY)` and `order(PROCESS)` can only be added and subtracted, as in `sum(a) - order(P)`; they \
+                     cannot be part of another expression"
+                ))
+            }
+            None => rejected(reason),
+        })
     };
     let mut loaded = load(&[])?;
     let mut names = Vec::new();
@@ -463,6 +473,11 @@ fn all(from: &mut dyn Read) -> io::Result<Vec<u8>> {
 
 fn rejected(rejected: languages::Rejected) -> Failure {
     Failure::Model { map: rejected.map, diagnostics: rejected.diagnostics }
+}
+
+/// Whether the first error is in the text of this name.
+fn is_about(rejected: &languages::Rejected, name: &str) -> bool {
+    rejected.diagnostics.first().is_some_and(|first| rejected.map.name(first.span.file) == name)
 }
 
 /// Reads included files, which are looked for next to the file that includes them.

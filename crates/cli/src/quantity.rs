@@ -46,6 +46,15 @@ pub fn place(text: &str) -> Result<Place, String> {
     }
 }
 
+/// A folder that is there.
+pub fn folder(text: &str) -> Result<PathBuf, String> {
+    match std::fs::metadata(text) {
+        Ok(found) if found.is_dir() => Ok(text.into()),
+        Ok(_) => Err("this is not a folder".to_owned()),
+        Err(error) => Err(format!("the folder cannot be used: {error}")),
+    }
+}
+
 /// A practically infinite duration that can still be added to any time.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
 

@@ -321,14 +321,17 @@ fn by_measure(mut model: Model, plan: Plan, cancel: &Cancel, ticker: &Ticker) ->
         return (model, Plan { measure, ..plan });
     }
     let time = plan.limits.time.map_or(PROPOSING, |limit| PROPOSING.min(limit / PROPOSING_SHARE));
-    let how = Sampling { time, cancel: cancel.clone(), engine: plan.engine, ..Sampling::default() };
+    let subject = &*model.subject;
+    let monotonic = subject.stated().iter().filter_map(|stated| subject.branching(stated)).any(|ctl| ctl.form.needs_components());
+    let how = Sampling { time, cancel: cancel.clone(), engine: plan.engine, monotonic, ..Sampling::default() };
     match model.subject.byte_code().and_then(|program| check::propose(program, &how).into_iter().next()) {
         Some(best) => {
             ticker.notice(&format!("the measure of progress is `{}`: {}", best.text, best.reason));
             (model.measured(best.program, best.measure, best.text), Plan { measure: best.measure, ..plan })
         }
         None => {
-            ticker.notice("no measure of progress was found: all states are one layer, and none is deleted; `--measure EXPR` gives one");
+            let none = if monotonic { "no measure of progress was found that never falls" } else { "no measure of progress was found" };
+            ticker.notice(&format!("{none}: all states are one layer, and none is deleted; `--measure EXPR` gives one"));
             (model, plan)
         }
     }

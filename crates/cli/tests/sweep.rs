@@ -174,6 +174,10 @@ fn wrong_measures_are_told_as_they_were_given() {
     told(&["--measure", "order(Nobody)"], &["Nobody"]);
     told(&["--measure", "sum(sent)"], &["no global array `sent`"]);
     told(&["--measure", "sent + order(Nobody)"], &["Nobody"]);
+    told(&["--measure", "order(Sender)*2"], &["can only be added and subtracted"]);
+    told(&["--measure", "sent, order(Sender)*2 - order(Receiver)"], &["can only be added and subtracted"]);
+    told(&["--measure", "sent", "--spill", "nowhere/at/all"], &["--spill", "nowhere/at/all"]);
+    told(&["--measure", "sent", "--spill", "m.pml"], &["--spill", "not a folder"]);
     told(&["--measure", "sent", "--search", "bfs"], &["`--measure` is for `--search sweep`"]);
     told(&["--measure", "sent", "--store", "bits"], &["a sweep deletes states"]);
     told(&["--measure", "sent", "--checkpoint", "c"], &["saved"]);
@@ -184,6 +188,45 @@ fn wrong_measures_are_told_as_they_were_given() {
     // A measure without a value in some state.
     let json = folder.run(&["check", "m.pml", "--measure", "20 / sent", "--json"]).exits(3).json();
     assert_eq!(json["reason"], "measure", "{json}");
+}
+
+/// `AG EF p` without a measure takes one that never falls, or none. Options that would be ignored
+/// are refused.
+#[test]
+fn formulas_about_components_take_what_they_need() {
+    let folder = Folder::with("m.pml", AGAIN);
+    let run = folder.run(&["check", "m.pml", "--search", "sweep", "--ctl", "AG EF (n == 3)", "--json"]).exits(0);
+    assert!(run.err.contains("never falls") && run.json()["properties"][0]["verdict"] == "holds", "{run:?}");
+    // The trial of a measure sees that `n` rises, and the search sees later that it falls.
+    folder.write("far.pml", "int n; active proctype P() { do :: n < 60000 -> n++ :: n == 60000 -> n = 0 od }");
+    let run = folder.run(&["check", "far.pml", "--search", "sweep", "--ctl", "AG EF (n == 3)", "--json"]).exits(0);
+    assert!(run.err.contains("falls") && run.json()["properties"][0]["verdict"] == "holds", "{run:?}");
+    folder.write("p.pml", PROGRESS);
+    let json = folder.run(&["check", "p.pml", "--search", "sweep", "--ctl", "AG EF (received == 20)", "--json"]).exits(0).json();
+    assert!(number(&json, "layers") > 2 && json["monotonic"] == true, "{json}");
+    let refused: [&[&str]; 5] =
+        [&["--search", "astar"], &["--search", "race"], &["--search", "beam", "--width", "1"], &["--store", "bits"], &["--store", "hash"]];
+    for more in refused {
+        for formula in ["AG EF (n == 3)", "EF AG (n < 10)"] {
+            let run = folder.run(&[&["check", "m.pml", "--ctl", formula], more].concat()).exits(2);
+            assert!(run.err.contains("by components"), "{more:?}: {run:?}");
+        }
+        // Questions about single states are answered in any order.
+        folder.run(&[&["check", "m.pml", "--ctl", "EF (n == 3)"], more].concat()).exits(0);
+    }
+}
+
+#[test]
+fn contradictions_and_single_things_are_told() {
+    let folder = Folder::with("m.pml", AGAIN);
+    folder.write("wrong.ss", "1 0 2 p !p * 1\n");
+    let run = folder.run(&["check", "wrong.ss"]).exits(2);
+    assert!(run.err.contains("wrong.ss:1:9") && run.err.contains("holds and does not hold"), "{run:?}");
+    folder.write("one.ss", "1 0 2 p p * 1\n");
+    let run = folder.run(&["check", "one.ss", "--search", "sweep"]).exits(0);
+    assert!(run.out.contains("at most 1 state stored at a time") && run.out.contains("1 layer,"), "{run:?}");
+    let run = folder.run(&["check", "m.pml", "--measure", "n"]).exits(0);
+    assert!(run.out.contains("back to 1 state kept"), "{run:?}");
 }
 
 #[test]
@@ -228,5 +271,7 @@ ltl f { <> [] (x == 0) }
     assert_eq!(after["trace"].as_array().map(Vec::len), Some(best), "{after}");
     assert!(after["loop_start"].is_u64(), "{after}");
     let json = folder.run(&["shorten", "short.trace", "--json"]).exits(0).json();
-    assert_eq!(number(&json, "steps"), best as u64, "{json}");
+    assert_eq!((number(&json, "steps"), &json["shortest"]), (best as u64, &Value::Bool(true)), "{json}");
+    let run = folder.run(&["shorten", "short.trace"]).exits(0);
+    assert!(run.out.contains("no trace is shorter than"), "{run:?}");
 }

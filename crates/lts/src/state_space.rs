@@ -90,6 +90,7 @@ impl Reader {
         }
         self.graph.states = self.graph.states.max(state + 1);
         self.graph.progress.insert(state, progress);
+        let mut literals: HashMap<usize, bool> = HashMap::new();
         for _ in 0..count {
             let (word, at) = words.next().ok_or_else(|| Diagnostic::error(end, format!("{count} propositions were promised")))?;
             let (name, holds) = word.strip_prefix('!').map_or((word, true), |name| (name, false));
@@ -100,6 +101,10 @@ impl Reader {
                 self.graph.atoms.push(name.to_owned());
                 self.graph.atoms.len() - 1
             });
+            if literals.insert(atom, holds) == Some(!holds) {
+                let message = format!("`{name}` holds and does not hold in state {state}");
+                return Err(Diagnostic::error(at, message).with_hint("a line names each proposition once: with `!` or without"));
+            }
             let marked = self.graph.marked.entry(state).or_default();
             if holds && !marked.contains(&(atom as u32)) {
                 marked.push(atom as u32);

@@ -47,6 +47,25 @@ fn special(text: &str) -> Option<Term> {
     inside("sum").map(Term::Array).or_else(|| inside("order").map(Term::Order))
 }
 
+/// Whether an expression contains `sum(…)` or `order(…)`, which are no expressions of a language.
+fn has_special(text: &str) -> bool {
+    ["sum", "order"].iter().any(|word| {
+        text.match_indices(word).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let begins = before.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+            begins && text[at + word.len()..].trim_start().starts_with('(')
+        })
+    })
+}
+
+impl Signed {
+    /// Whether the part is an expression with `sum(…)` or `order(…)` inside it. A language may have
+    /// a macro with that name; if it has none, the user has written a part that cannot be.
+    pub fn has_special_inside(&self) -> bool {
+        matches!(&self.term, Term::Expression(text) if has_special(text))
+    }
+}
+
 /// The parts of a text between signs outside brackets, each with the sign before it.
 fn split(text: &str, is_sign: impl Fn(char) -> bool) -> Vec<(Option<char>, &str)> {
     let (mut parts, mut depth, mut start, mut sign) = (Vec::new(), 0_i32, 0, None);
@@ -77,5 +96,16 @@ mod tests {
         let array = Signed { negative: false, term: Term::Array("x".to_owned()) };
         assert_eq!(parse("a - order( P ) + sum(x)"), [vec![expression("a"), order, array]]);
         assert_eq!(parse("f(a, b) + 1"), [[expression("f(a, b) + 1")]]);
+    }
+
+    #[test]
+    fn special_forms_inside_expressions_are_noticed() {
+        let inside = |text: &str| parse(text).iter().flatten().any(Signed::has_special_inside);
+        for text in ["sum(a)*2", "order (S)*2 - order(R)", "2*order(P)", "a + (order(P) + 1)", "a, b / sum(x)"] {
+            assert!(inside(text), "{text}");
+        }
+        for text in ["sum(a) - order(P)", "summary(a) * 2", "reorder(P)*2", "sum * 2", "a, -order(P)"] {
+            assert!(!inside(text), "{text}");
+        }
     }
 }

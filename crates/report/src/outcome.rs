@@ -290,17 +290,17 @@ fn traffic_text(traffic: &Traffic) -> String {
 fn sweep_text(sweep: &Sweep, states: u64) -> String {
     let Sweep { peak_states, layers, sweeps, persistent_states, expanded_states, regress_steps } = *sweep;
     let share = peak_states as f64 * 100.0 / states.max(1) as f64;
-    let mut out =
-        format!("sweep: at most {} states stored at a time ({share:.1} %), {} layers", text::count(peak_states), text::count(layers));
+    let (peak, layers) = (text::counted(peak_states, "state"), text::counted(layers, "layer"));
+    let mut out = format!("sweep: at most {peak} stored at a time ({share:.1} %), {layers}");
     let _ = match regress_steps {
         0 => writeln!(out, ", no step back"),
         _ => writeln!(
             out,
-            ", {} sweeps, {} steps back to {} states that are kept, {} expansions; states met again after they were deleted count again",
-            text::count(sweeps),
-            text::count(regress_steps),
-            text::count(persistent_states),
-            text::count(expanded_states),
+            ", {}, {} back to {} kept for ever, {}; states met again after they were deleted count again",
+            text::counted(sweeps, "sweep"),
+            text::counted(regress_steps, "step"),
+            text::counted(persistent_states, "state"),
+            text::counted(expanded_states, "expansion"),
         ),
     };
     out

@@ -48,6 +48,8 @@ pub struct Shortest {
     pub trace: Option<Trace>,
     /// Whether everything that could be shorter was examined.
     pub exact: bool,
+    /// The number of states that were seen.
+    pub states: u64,
 }
 
 /// Looks for a shortest lasso with fewer than `most` steps whose loop has an edge of every
@@ -65,7 +67,8 @@ pub fn shortest_lasso<S: System + Clone>(product: &Product<S>, most: usize, limi
             Err(Enough) => break Err(Enough),
         }
     };
-    Shortest { trace: lasso.map(|(start, cycle)| graph.trace(start, cycle)), exact: found.is_ok() }
+    let states = graph.states.len() as u64;
+    Shortest { trace: lasso.map(|(start, cycle)| graph.trace(start, cycle)), exact: found.is_ok(), states }
 }
 
 /// A limit is reached.

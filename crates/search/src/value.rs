@@ -37,6 +37,10 @@ impl Heuristic for Value {
         false
     }
 
+    fn describe(&self) -> String {
+        "the value of the expression; 0 if it is negative, and the last to be visited if it has none\n".to_owned()
+    }
+
     fn clone_heuristic(&self) -> Box<dyn Heuristic> {
         Box::new(Value { system: Mutex::new(lock(&self.system).clone()), atoms: self.atoms.clone(), tail: self.tail, out: Vec::new() })
     }

@@ -354,7 +354,7 @@ fn the_shortest_lasso_is_the_shortest() {
                 check_lasso(&mut product, &trace, Fairness::None);
                 // Nothing is shorter than the shortest.
                 let shorter = search::shortest_lasso(&product, trace.steps.len(), &limits);
-                assert_eq!(shorter, Shortest { trace: None, exact: true }, "seed {seed}");
+                assert_eq!((shorter.trace, shorter.exact), (None, true), "seed {seed}");
             }
             None => none += 1,
         }
@@ -393,8 +393,11 @@ fn the_search_for_the_shortest_lasso_has_limits() {
     let unlimited = LassoLimits { work: u64::MAX, bytes: u64::MAX, stop: &|| false };
     let shortest = search::shortest_lasso(&product, 1000, &unlimited);
     assert_eq!((shortest.trace.map(|trace| trace.steps.len()), shortest.exact), (Some(6), true));
-    let nothing = Shortest { trace: None, exact: false };
-    assert_eq!(search::shortest_lasso(&product, 1000, &LassoLimits { work: 50, ..unlimited }), nothing);
-    assert_eq!(search::shortest_lasso(&product, 1000, &LassoLimits { bytes: 2000, ..unlimited }), nothing);
-    assert_eq!(search::shortest_lasso(&product, 1000, &LassoLimits { stop: &|| true, ..unlimited }), nothing);
+    let ended = |limits: &LassoLimits<'_>| {
+        let Shortest { trace, exact, .. } = search::shortest_lasso(&product, 1000, limits);
+        trace.is_none() && !exact
+    };
+    assert!(ended(&LassoLimits { work: 50, ..unlimited }));
+    assert!(ended(&LassoLimits { bytes: 2000, ..unlimited }));
+    assert!(ended(&LassoLimits { stop: &|| true, ..unlimited }));
 }

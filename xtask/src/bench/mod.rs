@@ -365,7 +365,7 @@ fn load() -> String {
 }
 
 /// The first line a program prints.
-fn output(program: &str, arguments: &[&str]) -> String {
+pub fn output(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).current_dir(root()).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     text.lines().next().unwrap_or("?").trim().to_owned()

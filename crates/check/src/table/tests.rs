@@ -4,7 +4,7 @@
 use super::*;
 use crate::run::{Surroundings, run_in};
 use crate::temporal;
-use crate::{Checked, Engine, Reduced, Subject};
+use crate::{Checked, Ctl, CtlForm, Engine, Reduced, Selected, Subject};
 use bytecode::Verified;
 use contract::{Limits, StopReason, Store, Successors, Verdict};
 use search::Checkpoints;
@@ -12,12 +12,13 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-const METHODS: [Method; 5] = [
+const METHODS: [Method; 6] = [
     Method::Exploration,
     Method::FiniteRun,
     Method::Cycles(Cycles::Components),
     Method::Cycles(Cycles::Nested),
     Method::Cycles(Cycles::Young),
+    Method::Terminal,
 ];
 
 /// One process that counts to four and begins again. A last process that may end makes the workers
@@ -28,7 +29,7 @@ active [2] proctype Q() { y++; y--; y++ }
 ";
 
 /// A model and a property for `method`, which holds or does not.
-fn model(method: Method, holds: bool) -> Arc<Verified> {
+fn model(method: Method, holds: bool) -> Asked {
     let (assertion, formula) = match (method, holds) {
         (Method::Exploration, true) => ("assert(x < 5)", None),
         (Method::Exploration, false) => ("assert(x < 4)", None),
@@ -37,10 +38,34 @@ fn model(method: Method, holds: bool) -> Arc<Verified> {
         // Neither depends on fairness: P moves for ever because Q ends.
         (Method::Cycles(_), true) => ("skip", Some("[] <> (x == 1)")),
         (Method::Cycles(_), false) => ("skip", Some("<> [] (x == 1)")),
+        (Method::Terminal, _) => ("skip", None),
     };
     let formula = formula.map(|formula| format!("ltl f {{ {formula} }}\n")).unwrap_or_default();
     let text = MODEL.replace("ASSERTION", assertion) + &formula;
-    languages::testing::compile("m.pml", &text, &[]).unwrap_or_else(|error| panic!("{error}"))
+    let program = languages::testing::compile("m.pml", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    // In every component that cannot be left, `x` is 1 sometimes and never 5.
+    let branching = (method == Method::Terminal).then(|| {
+        let expression = languages::Expression::new("--ctl", if holds { "x == 1" } else { "x == 5" });
+        let input = languages::Input { name: "m.pml", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut languages::NoFiles };
+        let loaded = languages::load_with(input, &[expression]).unwrap_or_else(|refused| panic!("{:?}", refused.diagnostics));
+        let languages::Model::Program(program) = loaded.model else { panic!("it is a program") };
+        let form = CtlForm::AlwaysPossibly;
+        let branching = vec![("f".to_owned(), Ctl { form, atom: loaded.expressions[0][0] })];
+        Selected { subject: Arc::new(Arc::new(*program)), names: Vec::new(), branching, automata: Vec::new() }
+    });
+    Asked { program, branching }
+}
+
+/// A program that states a property, or a formula about it.
+struct Asked {
+    program: Arc<Verified>,
+    branching: Option<Selected>,
+}
+
+impl Asked {
+    fn subject(&self) -> &dyn Subject {
+        self.branching.as_ref().map_or(&self.program, |selected| selected)
+    }
 }
 
 /// All states of the model and all steps between them, counted without any of our searches.
@@ -73,20 +98,21 @@ impl Checkpoints for Later {
     }
 }
 
-fn run(program: &Arc<Verified>, combination: &Combination, threads: usize) -> Result<Checked, Refusal> {
+fn run(asked: &Asked, combination: &Combination, threads: usize) -> Result<Checked, Refusal> {
     let Combination { order, store, method, fairness, reduction, shortest, saved, several: _ } = *combination;
     let cycles = if let Method::Cycles(cycles) = method { cycles } else { Cycles::default() };
     let limits = Limits { memory: Some(8 << 20), ..Limits::default() };
     let plan =
         Plan { engine: Engine::Interpreter, order, store, cycles, fairness, por: reduction, shortest, threads, limits, ..Plan::check() };
-    for stated in program.stated() {
-        if let Some(Ok(claim)) = program.claim(&stated) {
+    let subject = asked.subject();
+    for stated in subject.stated() {
+        if let Some(Ok(claim)) = subject.claim(&stated) {
             assert_eq!(temporal::method(&plan, &claim), method, "the model asks for what it is meant to");
         }
     }
     let checkpoints = saved.then_some(&Later as &dyn Checkpoints);
     let folder = runs::InMemory::default();
-    run_in(program, &plan, &Surroundings { checkpoints, disk: Some(&folder), ..Surroundings::default() })
+    run_in(subject, &plan, &Surroundings { checkpoints, disk: Some(&folder), ..Surroundings::default() })
 }
 
 #[test]
@@ -110,17 +136,19 @@ fn every_combination_is_refused_or_right() {
     }
     for method in METHODS {
         let models = [true, false].map(|holds| (holds, model(method, holds)));
-        let numbers = counted(&models[0].1);
+        let numbers = counted(&models[0].1.program);
         for &order in Order::ALL {
             for &store in StoreKind::ALL {
                 for &fairness in Fair::ALL {
                     for saved in [false, true] {
                         // A search that is saved is the same search, so it is tried without a
                         // reduction only, and the shortest run is asked for only once.
-                        let reductions =
-                            if saved { &[(Por::Off, false)][..] } else { &[(Por::Off, false), (Por::On, false), (Por::On, true)] };
-                        for (&(reduction, shortest), (holds, program)) in reductions.iter().flat_map(|r| models.iter().map(move |m| (r, m)))
-                        {
+                        let reductions = if saved || method == Method::Terminal {
+                            &[(Por::Off, false)][..]
+                        } else {
+                            &[(Por::Off, false), (Por::On, false), (Por::On, true)]
+                        };
+                        for (&(reduction, shortest), (holds, asked)) in reductions.iter().flat_map(|r| models.iter().map(move |m| (r, m))) {
                             let combination = Combination { order, store, method, fairness, reduction, shortest, saved, several: false };
                             // With fairness the table switches every reduction off but that of an
                             // exploration, so one store for each order is enough.
@@ -132,7 +160,7 @@ fn every_combination_is_refused_or_right() {
                             // what they do.
                             let alone = saved || shortest || fairness != Fair::Any;
                             for threads in if alone { 1..=1 } else { 1..=2 } {
-                                let checked = run(program, &combination, threads);
+                                let checked = run(asked, &combination, threads);
                                 // The shortest finite run is looked for breadth first.
                                 let breadth = Combination { order: Order::Breadth, ..combination };
                                 let finite = shortest && method == Method::FiniteRun;
@@ -148,7 +176,8 @@ fn every_combination_is_refused_or_right() {
                                         let found = &checked.outcome.statistics;
                                         // Two workers may both take a state of the bit array for
                                         // new.
-                                        let reduced = said_of_reduction(&combination, &checked);
+                                        // Components of all states are found without a reduction.
+                                        let reduced = method != Method::Terminal && said_of_reduction(&combination, &checked);
                                         *unreduced.entry(combination.unreduced().unwrap_or_default()).or_default() += 1;
                                         let counted = (found.states, found.transitions);
                                         if method == Method::Exploration && *holds && (store != StoreKind::Bits || threads == 1) {
@@ -220,7 +249,7 @@ fn rows_say_what_the_types_say() {
 /// that forgets that need not end.
 #[test]
 fn the_shortest_run_is_not_looked_for_over_a_store_that_forgets() {
-    let program = model(Method::FiniteRun, false);
+    let program = model(Method::FiniteRun, false).program;
     let plan = Plan { order: Order::Depth, store: StoreKind::Cache, shortest: true, ..Plan::check() };
     assert_eq!(run_in(&program, &plan, &Surroundings::default()), Err(Refusal::Combination(RULES[0].refusal)));
     let plan = Plan { store: StoreKind::Compact, ..plan };

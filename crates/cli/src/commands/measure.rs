@@ -8,7 +8,7 @@ use crate::{Exit, input, interrupt, quantity, say};
 use check::{Engine, Proposal, Sampling};
 use clap::Args;
 use report::json::{self, SweepJson};
-use report::text::count;
+use report::text::{count, counted};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -79,11 +79,6 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// A number with its noun.
-fn several(number: u64, of: &str) -> String {
-    if number == 1 { format!("1 {of}") } else { format!("{} {of}s", count(number)) }
-}
-
 fn text(found: &[Proposal]) -> String {
     if found.is_empty() {
         return "no measure of progress was found: nothing in the model rises or falls often enough\n".to_owned();
@@ -96,13 +91,13 @@ fn text(found: &[Proposal]) -> String {
         let _ = writeln!(out, "{}. --measure '{text}'\n   {reason}", index + 1);
         let _ = writeln!(
             out,
-            "   on {all} {} states: at most {} stored at a time ({:.1} %), {} layers, {} back, {}",
-            count(*states),
+            "   on {all} {}: at most {} stored at a time ({:.1} %), {}, {} back, {}",
+            counted(*states, "state"),
             count(sweep.peak_states),
             proposal.share() * 100.0,
-            count(sweep.layers),
-            several(sweep.regress_steps, "step"),
-            several(sweep.sweeps, "sweep"),
+            counted(sweep.layers, "layer"),
+            counted(sweep.regress_steps, "step"),
+            counted(sweep.sweeps, "sweep"),
         );
     }
     out

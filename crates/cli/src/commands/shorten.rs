@@ -14,6 +14,7 @@ use clap::Args;
 use contract::{Limits, ViolationKind};
 use report::Printer;
 use report::json::{self, StepJson};
+use report::text::counted;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -129,10 +130,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         match steps {
             Some(steps) => {
                 let told = Printer::new(&model.narrator, &trace.initial).looking(arguments.detail.look()).trace(steps, trace.loop_start);
-                format!("{} steps instead of {before}{known}\n\n{told}", trace.steps.len())
+                format!("{} instead of {before}{known}\n\n{told}", counted(trace.steps.len() as u64, "step"))
             }
-            None if shortest => format!("no trace is shorter than {before} steps\n"),
-            None => format!("no trace shorter than {before} steps was found within the limits\n"),
+            None if shortest => format!("no trace is shorter than {}\n", counted(before as u64, "step")),
+            None => format!("no trace shorter than {} was found, but not all were examined\n", counted(before as u64, "step")),
         }
     };
     say(&text);

@@ -88,8 +88,12 @@ const VALUES: usize = 1 << 21;
 /// Most candidates that drive a sweep.
 const TRIALS: usize = 18;
 
-/// To begin and delete a layer costs as much as to expand so many states.
-const LAYER_COST: f64 = 4.0;
+/// To begin and delete a layer costs about as much as to expand so many states.
+const LAYER_COST: f64 = 8.0;
+
+/// A sweep with regress steps takes longer than its expansions say, because there are several
+/// passes over the layers.
+const REGRESS_COST: f64 = 1.5;
 
 /// Most parts of a component that is added to a measure.
 const MOST_PARTS: usize = 6;
@@ -146,10 +150,11 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
             proposals.push(proposal);
         }
     }
-    // A slightly smaller share does not make up for expanding many states again, or for layers of
-    // few states.
+    // A slightly smaller share does not make up for expanding many states again, for layers of few
+    // states, or for regress steps.
     let thin = |proposal: &Proposal| 1.0 + LAYER_COST * proposal.sweep.layers as f64 / proposal.states.max(1) as f64;
-    let cost = |proposal: &Proposal| proposal.share() * proposal.again() * thin(proposal);
+    let back = |proposal: &Proposal| if proposal.sweep.regress_steps > 0 { REGRESS_COST } else { 1.0 };
+    let cost = |proposal: &Proposal| proposal.share() * proposal.again() * thin(proposal) * back(proposal);
     proposals.sort_by(|a, b| cost(a).total_cmp(&cost(b)).then(a.text.len().cmp(&b.text.len())));
     proposals.dedup_by(|a, b| a.text == b.text);
     proposals
@@ -323,7 +328,10 @@ fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sampl
     let all = |of: &[(usize, (bool, MeasurePart), String)]| -> Sum { of.iter().map(|(_, piece, _)| *piece).collect() };
     let is_order = |piece: &MeasurePart| matches!(piece, MeasurePart::Order(_));
     let part = |order: bool| -> Sum { good.iter().map(|(_, piece, _)| *piece).filter(|(_, piece)| is_order(piece) == order).collect() };
-    add(vec![all(&good)], format!("the sum of all {} pieces that never go back", good.len()));
+    match &good[..] {
+        [(_, piece, reason)] => add(vec![vec![*piece]], reason.clone()),
+        several => add(vec![all(several)], format!("the sum of all {} pieces that never go back", several.len())),
+    }
     add(vec![part(false)], "the sum of the variables that never go back".to_owned());
     add(vec![part(true)], "the sum of the orders of processes that never go back".to_owned());
     add(vec![part(false), part(true)], "variables that never go back, then orders of processes".to_owned());

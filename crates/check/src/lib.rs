@@ -42,7 +42,7 @@ mod temporal;
 mod vacuity;
 mod witness;
 
-pub use ::measure::{Signed, parse as parse_measure};
+pub use ::measure::parse as parse_measure;
 pub use advice::{advice, check_advice, graph_advice};
 pub use causal::causal;
 pub use choice::{Choosable, UnknownName};
@@ -53,7 +53,7 @@ pub use edges::{EdgeSink, run_with_edges};
 pub use explore::{Exploration, explore};
 pub use guide::{Guidance, Guide};
 pub use improve::{Improved, improve};
-pub use measure::{Measure, NoMeasure, expression_of, measured};
+pub use measure::{Measure, NoMeasure, expression_of, has_form_inside, measured};
 pub use optimise::{Applied, Cut, Passes};
 pub use passes::Shrunk;
 pub use plan::{Engine, Fair, Only, Plan, Por};

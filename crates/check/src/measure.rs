@@ -65,6 +65,12 @@ pub fn expression_of(part: &Signed) -> Option<String> {
     }
 }
 
+/// Whether a part is an expression that contains `sum(…)` or `order(…)`, which can only be parts
+/// themselves.
+pub fn has_form_inside(part: &Signed) -> bool {
+    part.has_special_inside()
+}
+
 /// The program with atoms for the sums that a user wrote, and the measure. `atoms` are the numbers
 /// of the atoms that the language has made of the expressions in them, in order.
 pub fn measured(program: &Arc<Verified>, sums: &[Vec<Signed>], atoms: &[u32]) -> Result<(Arc<Verified>, Measure), NoMeasure> {

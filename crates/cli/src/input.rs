@@ -183,7 +183,7 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
         let source = Input { name: &name, bytes: &contents, defines, formulas, files: &mut disk };
         languages::load_with(source, &expressions).map_err(|reason| match foreign(path, &contents) {
             Some(failure) => failure,
-            None if sums.iter().flatten().any(check::Signed::has_special_inside) && is_about(&reason, "--measure") => {
+            None if sums.iter().flatten().any(check::has_form_inside) && is_about(&reason, "--measure") => {
                 let text = measure.unwrap_or_default();
                 Failure::Call(format!(
                     "`--measure {text}`: `sum(ARRAY)` and `order(PROCESS)` can only be added and subtracted, as in `sum(a) - order(P)`; they \

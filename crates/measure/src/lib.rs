@@ -111,6 +111,11 @@ fn order(program: &Verified, pid: u32, ty: ProcessId, made: &mut Program) {
     // The location is read again each time and not kept in a register, because atoms with registers
     // have no native code. It is 0 if the process has ended.
     let location = [Op::Ldc { value: pid as i32 }, Op::Pcval {}];
+    if ranks.iter().copied().eq(0..ranks.len() as i32) {
+        code.extend(location);
+        code.push(Op::Add {});
+        return;
+    }
     let changes: Vec<(i32, i32)> = (0..).zip(ranks.windows(2).map(|pair| pair[1] - pair[0])).collect();
     let steps: Vec<(i32, i32)> = changes.iter().copied().filter(|(_, change)| *change != 0).collect();
     let before = std::iter::once(0).chain(changes.iter().map(|(_, change)| *change));

@@ -19,7 +19,24 @@ pub(crate) fn ranks(program: &Verified, ty: ProcessId) -> Vec<i32> {
     }
     let entry = program.program().follow_jumps(program.program().processes[ty.index()].entry);
     let entry = entry.and_then(|at| program.locations().addresses(ty).iter().position(|&known| known == at)).unwrap_or(0);
-    // The reverse of the order in which a depth-first walk leaves the locations.
+    number(&next, entry)
+}
+
+/// The rank of each node of a graph. The numbers of the nodes are their ranks if no more edges lead
+/// to a lower one than with the ranks of a walk. Locations are numbered in the order of the text,
+/// so this is usual, and then the rank costs no computation.
+fn number(next: &[BTreeSet<usize>], entry: usize) -> Vec<i32> {
+    let walked = walked(next, entry);
+    let back = |rank: &dyn Fn(usize) -> i32| {
+        let edges = next.iter().enumerate().flat_map(|(from, targets)| targets.iter().map(move |&to| (from, to)));
+        edges.filter(|&(from, to)| rank(to) < rank(from)).count()
+    };
+    if back(&|node| node as i32) <= back(&|node| walked[node]) { (0..next.len() as i32).collect() } else { walked }
+}
+
+/// The ranks in the reverse of the order in which a depth-first walk leaves the nodes.
+fn walked(next: &[BTreeSet<usize>], entry: usize) -> Vec<i32> {
+    let count = next.len();
     let mut left = Vec::with_capacity(count);
     let mut seen = vec![false; count];
     for start in std::iter::once(entry).chain(0..count) {
@@ -43,4 +60,22 @@ pub(crate) fn ranks(program: &Verified, ty: ProcessId) -> Vec<i32> {
         ranks[location] = rank as i32;
     }
     ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranks_of(edges: &[&[usize]]) -> Vec<i32> {
+        number(&edges.iter().map(|targets| targets.iter().copied().collect()).collect::<Vec<_>>(), 0)
+    }
+
+    #[test]
+    fn the_order_of_the_text_is_taken_where_it_is_as_good() {
+        // A loop with two branches, and a way out.
+        assert_eq!(ranks_of(&[&[1, 2, 4], &[3], &[3], &[0], &[]]), [0, 1, 2, 3, 4]);
+        // A jump back in the text that closes no loop.
+        let ranks = ranks_of(&[&[2], &[], &[1]]);
+        assert!(ranks[0] < ranks[2] && ranks[2] < ranks[1], "{ranks:?}");
+    }
 }

@@ -9,6 +9,7 @@ mod alternatives;
 mod args;
 mod checkpoint;
 mod clearer;
+mod code;
 mod commands;
 mod devices;
 mod dialogue;

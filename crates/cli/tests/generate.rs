@@ -113,3 +113,71 @@ fn wrong_traces_and_models_are_refused() {
     assert_eq!(everypath(&["generate", "bad.pch", "-o", "out"], &folder.0).status.code(), Some(2));
     assert!(!folder.0.join("out").exists(), "nothing is made of a model with errors");
 }
+
+/// A run that dies on an assertion does not conform: the model has the violation, or it departs.
+#[test]
+fn a_run_that_fails_does_not_conform() {
+    if !can_build() {
+        return;
+    }
+    let cases = [
+        // The model has the violation as well.
+        ("both", "int x;\nactive proctype A() {\n x = 3;\n assert(x <= 1)\n}\n", "fails"),
+        ("guard", "int x;\nactive proctype A() {\n x = 0;\n if :: 3 / x > 1 -> x = 1 :: else -> x = 2 fi\n}\n", "fails"),
+        // Only the program has it.
+        ("only", "int x;\nactive proctype A() {\n promela_MS { x = 1 };\n c_code_IS { abort(); };\n x = 2\n}\n", "departs"),
+    ];
+    for (name, model, wanted) in cases {
+        let folder = folder(&format!("fails-{name}"));
+        std::fs::write(folder.0.join("m.pch"), model).expect("a file");
+        let out = everypath(&["generate", "m.pch", "-o", "out"], &folder.0);
+        assert_eq!(out.status.code(), Some(0), "{name}: {}", text(&out.stderr));
+        let made = folder.0.join("out");
+        assert!(Command::new("make").arg("-s").current_dir(&made).status().expect("make").success());
+        let ran = Command::new("timeout").args(["20", "./init"]).env("EP_TRACE", "trace").current_dir(&made).output().expect("the program");
+        assert_eq!(ran.status.code(), Some(1), "{name}: {}", text(&ran.stderr));
+        let out = everypath(&["conform", "m.pch", "out/trace", "--json"], &folder.0);
+        assert_eq!(out.status.code(), Some(1), "{name}: {}{}", text(&out.stdout), text(&out.stderr));
+        assert!(text(&out.stdout).contains(&format!("\"verdict\":\"{wanted}\"")), "{name}: {}", text(&out.stdout));
+    }
+}
+
+#[test]
+fn what_says_nothing_does_not_conform() {
+    let folder = folder("nothing");
+    std::fs::write(folder.0.join("m.pch"), "active proctype P() { byte x; x = 1 }\nproctype Q() { skip }\n").expect("a file");
+    std::fs::write(folder.0.join("empty"), "").expect("a file");
+    std::fs::write(folder.0.join("some"), "start 1 init\nactive 1 2 P\nstep 2 1 31\n").expect("a file");
+    assert_eq!(everypath(&["conform", "m.pch", "empty"], &folder.0).status.code(), Some(2));
+    let out = everypath(&["conform", "m.pch", "some", "--each", "nosuch"], &folder.0);
+    assert!(out.status.code() == Some(2) && text(&out.stderr).contains("P, Q"), "{}", text(&out.stderr));
+    assert_eq!(everypath(&["conform", "m.pch", "some", "--each", "Q"], &folder.0).status.code(), Some(2));
+    assert_eq!(everypath(&["conform", "m.pch", "some"], &folder.0).status.code(), Some(0));
+}
+
+/// A counterexample of the model is shown in the program that is generated from the same text.
+#[test]
+fn a_counterexample_is_mapped_to_the_code() {
+    let folder = folder("mapped");
+    let model = "chan q = [1] of { byte };\nbyte x;\nenv active proctype E() { q!3 }\nactive proctype A() {\n\tbyte v;\n\tq?v;\n\tx = v;\n\tassert(x < 3)\n}\n";
+    std::fs::write(folder.0.join("m.pch"), model).expect("a file");
+    assert_eq!(everypath(&["check", "m.pch", "--trace", "t.json"], &folder.0).status.code(), Some(1));
+    assert_eq!(everypath(&["generate", "m.pch", "-o", "out"], &folder.0).status.code(), Some(0));
+    let out = everypath(&["replay", "t.json", "--code", "out", "--json"], &folder.0);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let answer: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let code = answer["code"].as_array().expect("a list");
+    assert_eq!(code.len(), answer["trace"].as_array().expect("a list").len());
+    let c = std::fs::read_to_string(folder.0.join("out/A.c")).expect("the program");
+    // Each position is that of the line that records the step.
+    for (step, (line, column)) in [(6, 2), (7, 2), (8, 2)].into_iter().enumerate() {
+        let wanted = c.lines().position(|text| text.contains(&format!("EP_STEP({line}, {column})"))).expect("a step") + 1;
+        let found = &code[step + 1][0];
+        assert_eq!(found["text"], format!("{line}:{column}"), "{answer}");
+        assert_eq!(found["code"][0], format!("out/A.c:{wanted}"), "{answer}");
+    }
+    // What the environment does is in no program.
+    assert!(code[0][0]["code"].as_array().is_some_and(Vec::is_empty), "{answer}");
+    let out = everypath(&["replay", "t.json", "--code", "out"], &folder.0);
+    assert!(text(&out.stdout).contains("only in the model") && text(&out.stdout).contains("out/A.c:"), "{}", text(&out.stdout));
+}

@@ -203,7 +203,7 @@ fn figure_22_has_no_error_and_never_visits_four_states() {
     let folder = Folder::new("figure22");
     folder.write("p.pml", &format!("{PROTOCOL}{DIRECT}"));
     let whole = folder.json(&["space", "p.pml"]);
-    assert_eq!(whole["states"], 78);
+    assert_eq!((&whole["states"], &whole["transitions"]), (&Value::from(78), &Value::from(131)));
     let found = folder.json(&["check", "p.pml", "--coverage", "--no-por"]);
     assert_eq!(found["verdict"], "holds");
     assert_eq!(never_executed(&found, "A"), [8, 10], "states 4 and 6");
@@ -227,6 +227,7 @@ fn figure_22_has_no_error_and_never_visits_four_states() {
 fn figure_26_with_figure_22_is_what_it_is() {
     let folder = Folder::new("figure26");
     folder.write("lost.pml", &format!("{PROTOCOL}{LINK}"));
+    assert_eq!(folder.json(&["space", "lost.pml"])["states"], 1320);
     // Without a timeout, a lost message stops everybody.
     for how in [&["--no-por"][..], &[]] {
         let found = folder.json(&[&["check", "lost.pml"], how].concat());
@@ -266,7 +267,12 @@ fn the_protocol_with_timeouts_and_checksums_holds() {
     let folder = Folder::new("corrected");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/abp/altbit.pch");
     std::fs::copy(&example, folder.0.join("altbit.pch")).expect("a copy");
-    assert_eq!(folder.json(&["check", "altbit.pch"])["verdict"], "holds");
+    let found = folder.json(&["check", "altbit.pch"]);
+    assert_eq!(found["verdict"], "holds");
+    // What is sent is accepted, but not over a link that loses everything.
+    assert!(found["properties"].to_string().contains("response"), "{found}");
+    let response = "[] (A:data == 1 -> <> (expected >= 2))";
+    assert_eq!(folder.json(&["check", "altbit.pch", "--ltl", response, "--fair", "weak"])["verdict"], "violated");
     // Without the option for late answers it stops, as the thesis' model does.
     let model = std::fs::read_to_string(&example).expect("the model");
     let never_late = model.replacen("\t\t\t:: empty(to_a) -> res = LATE; got = 0\n", "", 1);
@@ -286,6 +292,10 @@ fn properties_of_the_thesis() {
     // Labels: an end state that is one, a loop without progress.
     assert_eq!(of("chan q = [0] of { bit };\nactive proctype P() { end: q?_ }", &[]), "holds");
     assert_eq!(of("chan q = [0] of { bit };\nactive proctype P() { q?_ }", &[]), "violated");
+    let progress = |label: &str| format!("byte x;\nactive proctype P() {{ do :: x = 0 :: {label} x = 1; x = 2 od }}");
+    assert_eq!(of(&progress("skip; progress:"), &["--non-progress"]), "violated", "the first option has no progress");
+    let all = "byte x;\nactive proctype P() { do :: x == 0 -> progress: x = 1 :: x == 1 -> x = 0 od }";
+    assert_eq!(of(all, &["--non-progress"]), "holds");
     let turns = "byte x;\nactive proctype P() { do :: x = 1 - x od }";
     assert_eq!(of(turns, &["--ltl", "[] <> (x == 1)"]), "holds");
     assert_eq!(of(turns, &["--ltl", "<> [] (x == 1)"]), "violated");

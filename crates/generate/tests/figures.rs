@@ -210,3 +210,37 @@ fn a_variable_that_one_side_alone_changes_is_warned_of() {
     let text = "active proctype P() { byte x; x = 1 }\nactive proctype Q() { c_decl_IS { int x; }; c_code_IS { x = 2; }; skip }";
     assert!(made(text).mapping.is_empty(), "{:?}", made(text).mapping);
 }
+
+#[test]
+fn an_inline_at_the_beginning_of_an_option_is_its_guard() {
+    let text = "inline step(v) { v > 0 -> v-- }\ninline twice(v) { step(v); step(v) }\n\
+                active proctype P() { byte n = 5, k; do :: twice(n); k++ :: n <= 1 -> break od; printf(\"%d %d\\n\", n, k) }";
+    in_order(&made(text).flat("P.c"), &["if (n > 0) {", "n = n - 1;"]);
+    // The first option is taken while it can be: at 1 it waits in its second half.
+    if let Some(printed) = output("inline", &text.replace("n = 5", "n = 4")) {
+        assert_eq!(printed, "0 2\n");
+    }
+    let found = generate("inline f(v) { f(v) }\nactive proctype P() { byte n; f(n) }").err().expect("recursion");
+    assert!(!found.is_empty());
+}
+
+#[test]
+fn declarations_are_at_the_beginning() {
+    let text = "active proctype P() { byte a = 2; a = a + 1; byte b = 4; a = a + b; printf(\"%d\\n\", a) }";
+    in_order(&made(text).flat("P.c"), &["unsigned char a = 0;", "unsigned char b = 0;", "b = 4;", "/* Statements: */", "a = a + 1;"]);
+    assert_eq!(output("hoisted", text).as_deref().unwrap_or("7\n"), "7\n");
+}
+
+#[test]
+fn of_two_options_the_first_is_taken() {
+    let text = "active proctype P() { byte x = 3, y; if :: x > 1 -> y = 1 :: x > 2 -> y = 2 fi; \
+                if :: x > 9 -> y = y + 10 :: x > 2 -> y = y + 20 :: x > 1 -> y = y + 30 fi; printf(\"%d\\n\", y) }";
+    assert_eq!(output("two-guards", text).as_deref().unwrap_or("21\n"), "21\n");
+}
+
+#[test]
+fn a_conditional_expression_is_that_of_c() {
+    let text = "active proctype P() { byte x = 3, y; y = (x > 2 -> x + 1 : x - 1); printf(\"%d\\n\", (y == 4 -> 7 : 8)) }";
+    assert!(made(text).flat("P.c").contains("y = ((x > 2) ? (x + 1) : (x - 1));"), "{}", made(text).flat("P.c"));
+    assert_eq!(output("conditional", text).as_deref().unwrap_or("7\n"), "7\n");
+}

@@ -212,6 +212,17 @@ fn ends_sequence(tokens: &[Token], at: usize) -> bool {
     tokens.get(at).is_none_or(|token| matches!(token.kind, Tok::Op(Op::RBrace | Op::Sep) | Tok::Key(Key::Fi | Key::Od)))
 }
 
+/// The index after a property that begins here. A program has none, and a property may be about the
+/// environment.
+fn of_property(tokens: &[Token], at: usize) -> Option<usize> {
+    if !matches!(tokens.get(at)?.kind, Tok::Key(Key::Ltl | Key::Never | Key::Trace | Key::Notrace)) {
+        return None;
+    }
+    let named = usize::from(matches!(tokens.get(at + 1)?.kind, Tok::Name(_)));
+    let open = at + 1 + named;
+    (tokens.get(open)?.kind == Tok::Op(Op::LBrace)).then(|| behind(tokens, open))
+}
+
 /// The tokens of the program.
 fn program(tokens: &[Token]) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
@@ -241,6 +252,8 @@ fn program(tokens: &[Token]) -> Vec<Token> {
                 at += 1;
             }
             at = behind(tokens, at);
+        } else if let Some(end) = of_property(tokens, at) {
+            at = end;
         } else {
             out.push(Token { newline: std::mem::take(&mut newline), ..tokens[at].clone() });
             at += 1;

@@ -32,6 +32,8 @@ pub enum Event {
     Step(u64, u32, u32),
     /// The values of some variables of a process, or of shared variables.
     Values(u64, Vec<(String, i64)>),
+    /// A process stopped at a violation at this line and column; zeros if it was killed.
+    Fail(u64, u32, u32),
 }
 
 impl Event {
@@ -43,6 +45,7 @@ impl Event {
             ["active", _, child, name] => Some(Event::Active(child.parse().ok()?, (*name).to_owned())),
             ["run", parent, child, _] => Some(Event::Run(parent.parse().ok()?, child.parse().ok()?)),
             ["step", process, line, column] => Some(Event::Step(process.parse().ok()?, line.parse().ok()?, column.parse().ok()?)),
+            ["fail", process, line, column] => Some(Event::Fail(process.parse().ok()?, line.parse().ok()?, column.parse().ok()?)),
             ["value", process, rest @ ..] if rest.len() % 2 == 0 => {
                 let pairs = rest.chunks(2).map(|pair| Some((pair[0].to_owned(), pair[1].parse().ok()?)));
                 Some(Event::Values(process.parse().ok()?, pairs.collect::<Option<_>>()?))
@@ -61,6 +64,8 @@ pub enum Departure {
     Step(Vec<String>),
     /// The model does not have these values there. Contains the values it has instead.
     Values(Vec<String>),
+    /// The program stopped at a violation; whether the model has one there too.
+    Failed(bool),
     /// Too many states would have to be followed, or a step of the model takes too long.
     Unknown,
 }
@@ -75,6 +80,8 @@ struct Place {
     processes: BTreeMap<u64, usize>,
     /// Processes of the model that were started but have not appeared in the program yet.
     fresh: VecDeque<usize>,
+    /// The last step of the model was a violation, after which there is nothing.
+    broken: bool,
 }
 
 /// Follows the lines of a program.
@@ -103,7 +110,7 @@ impl<'n> Conformance<'n> {
         types: BTreeSet<String>,
     ) -> Conformance<'n> {
         let state = narrator.initial().0.unwrap_or_default();
-        let first = Place { state, expected: BTreeMap::new(), processes: BTreeMap::new(), fresh: VecDeque::new() };
+        let first = Place { state, expected: BTreeMap::new(), processes: BTreeMap::new(), fresh: VecDeque::new(), broken: false };
         Conformance { narrator, hidden, symbol, known, types, places: vec![first], actives: BTreeMap::new() }
     }
 
@@ -154,7 +161,36 @@ impl<'n> Conformance<'n> {
             }
             Event::Step(process, line, column) => self.step(*process, *line, *column),
             Event::Values(process, values) => self.values(*process, values),
+            Event::Fail(process, ..) => Err(self.failed(*process)),
         }
+    }
+
+    /// Whether the model has reached a violation in every way that explains the lines.
+    pub fn is_broken(&self) -> bool {
+        self.places.iter().all(|place| place.broken)
+    }
+
+    /// A process stopped at a violation: whether one of the model's is there.
+    fn failed(&self, process: u64) -> Departure {
+        if self.places.iter().any(|place| place.broken) {
+            return Departure::Failed(true);
+        }
+        let places = match self.closure(&self.places) {
+            Ok(places) => places,
+            Err(departure) => return departure,
+        };
+        for place in places {
+            let Some(&number) = place.processes.get(&process) else { continue };
+            match self.steps(&place.state) {
+                Ok(steps) => {
+                    if steps.iter().any(|step| step.fault.is_some() && step.first().pid == number) {
+                        return Departure::Failed(true);
+                    }
+                }
+                Err(departure) => return departure,
+            }
+        }
+        Departure::Failed(false)
     }
 
     /// The number of an instance that exists from the beginning.
@@ -186,6 +222,9 @@ impl<'n> Conformance<'n> {
         let mut seen: BTreeSet<Place> = from.iter().cloned().collect();
         let mut todo: Vec<Place> = seen.iter().cloned().collect();
         while let Some(place) = todo.pop() {
+            if place.broken {
+                continue;
+            }
             for step in self.steps(&place.state)? {
                 let Some(state) = step.state.clone() else { continue };
                 if !self.written(&step).is_empty() {
@@ -233,7 +272,7 @@ impl<'n> Conformance<'n> {
         let mut next = BTreeSet::new();
         let mut waiting = Vec::new();
         let mut known = false;
-        for place in &self.places {
+        for place in self.places.iter().filter(|place| !place.broken) {
             let Some(&number) = place.processes.get(&process) else { continue };
             known = true;
             match place.expected.get(&number).and_then(|list| list.front()) {
@@ -258,8 +297,10 @@ impl<'n> Conformance<'n> {
         if !waiting.is_empty() {
             for place in self.closure(&waiting)? {
                 let Some(&number) = place.processes.get(&process) else { continue };
+                if place.broken {
+                    continue;
+                }
                 for step in self.steps(&place.state)? {
-                    let Some(state) = step.state.clone() else { continue };
                     let written = self.written(&step);
                     let Some(first) = written.first().filter(|first| first.pid == number) else { continue };
                     let at = |statement: &Statement| statement.position.as_ref().map_or((0, 0), |p| (p.line, p.column));
@@ -268,6 +309,11 @@ impl<'n> Conformance<'n> {
                         continue;
                     }
                     let mut after = place.clone();
+                    let Some(state) = step.state.clone().filter(|_| step.fault.is_none()) else {
+                        after.broken = true;
+                        next.insert(after);
+                        continue;
+                    };
                     for statement in &written[1..] {
                         after.expected.entry(statement.pid).or_default().push_back(at(statement));
                     }

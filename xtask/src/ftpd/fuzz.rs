@@ -2,6 +2,7 @@
 //! itself (the sanitisers of the C compiler).
 
 use super::client::Client;
+use super::record::Record;
 use super::server::{BYTE, Built, FILE};
 use crate::Failure;
 use std::io::{Read, Write};
@@ -103,7 +104,7 @@ fn session(port: u16, random: &mut u64) -> std::io::Result<()> {
     Ok(())
 }
 
-pub fn run(built: &Built, seconds: u64, seed: u64) -> Result<(), Failure> {
+pub fn run(built: &Built, seconds: u64, seed: u64, record: &mut Record) -> Result<(), Failure> {
     let server = built.start(None)?;
     std::thread::sleep(Duration::from_millis(500));
     let (_, descriptors) = server.load().ok_or("the server is gone")?;
@@ -139,10 +140,10 @@ pub fn run(built: &Built, seconds: u64, seed: u64) -> Result<(), Failure> {
     }
     beside.map_err(|error| format!("a client beside the noise was disturbed: {error}"))?;
     server.quiet(descriptors)?;
-    println!(
-        "{} sessions of noise in {seconds} s, {} good ones beside them undisturbed, no report, nothing left",
+    record.say(&format!(
+        "{} sessions of noise in {seconds} s, seed {seed}, {} good ones beside them undisturbed, no report, nothing left",
         sessions.load(Ordering::Relaxed),
         good.load(Ordering::Relaxed)
-    );
+    ));
     Ok(())
 }

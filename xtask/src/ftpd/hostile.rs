@@ -2,6 +2,7 @@
 //! afterwards the server has no session and no descriptor more than before.
 
 use super::client::Client;
+use super::record::Record;
 use super::server::{BYTE, Built, FILE, Server, wrong};
 use crate::Failure;
 use std::io::{Read, Write};
@@ -11,7 +12,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-pub fn run(built: &Built, clients: usize) -> Result<(), Failure> {
+pub fn run(built: &Built, clients: usize, record: &mut Record) -> Result<(), Failure> {
     let large = std::fs::File::create(built.folder.join("root/large")).map_err(wrong("a file"))?;
     large.set_len(64 << 20).map_err(wrong("a file"))?;
     let server = built.start(None)?;
@@ -20,7 +21,7 @@ pub fn run(built: &Built, clients: usize) -> Result<(), Failure> {
     type Case = fn(&Built, &Server) -> Result<String, Failure>;
     let cases: [(&str, Case); 4] =
         [("malformed commands", malformed), ("half-open connections", half_open), ("slow readers", slow), ("a full disk", full_disk)];
-    println!("{clients} clients at once: {}", many(&server, clients)?);
+    record.say(&format!("{clients} clients at once: {}", many(&server, clients)?));
     server.quiet(descriptors)?;
     for (name, case) in cases {
         let (stop, good) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -31,7 +32,7 @@ pub fn run(built: &Built, clients: usize) -> Result<(), Failure> {
             (said, beside.join())
         });
         beside.map_err(|_| "a client panicked")?.map_err(|error| format!("{name}: a client beside them was disturbed: {error}"))?;
-        println!("{name}: {}; {} sessions beside them undisturbed", said?, good.load(Ordering::Relaxed));
+        record.say(&format!("{name}: {}; {} sessions beside them undisturbed", said?, good.load(Ordering::Relaxed)));
         server.quiet(descriptors).map_err(|error| format!("{name}: {error}"))?;
     }
     Ok(())

@@ -5,6 +5,7 @@
 mod client;
 mod fuzz;
 mod hostile;
+mod record;
 mod server;
 mod sessions;
 mod throughput;
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// The command that generates the server, instead of the one of this tree
     #[arg(long, value_name = "FILE", global = true)]
     everypath: Option<PathBuf>,
+    /// Keep what was found in a file of `bench/runs`
+    #[arg(long, global = true)]
+    save: bool,
 }
 
 #[derive(Subcommand)]
@@ -63,10 +67,17 @@ enum What {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let everypath = Everypath::new(arguments.everypath.as_deref(), &[])?;
     let built = |checks| server::Built::new(&everypath.program, checks);
+    let mut record = record::Record::new(match arguments.what {
+        What::Sessions { .. } => "sessions",
+        What::Hostile { .. } => "hostile",
+        What::Fuzz { .. } => "fuzz",
+        What::Bench { .. } => "bench",
+    });
     match arguments.what {
-        What::Sessions { count, seed } => sessions::run(&built(false)?, &everypath.program, count, seed),
-        What::Hostile { clients } => hostile::run(&built(false)?, clients),
-        What::Fuzz { seconds, seed } => fuzz::run(&built(true)?, seconds, seed),
-        What::Bench { runs, most } => throughput::run(&built(false)?, runs, most),
-    }
+        What::Sessions { count, seed } => sessions::run(&built(false)?, &everypath.program, count, seed, &mut record),
+        What::Hostile { clients } => hostile::run(&built(false)?, clients, &mut record),
+        What::Fuzz { seconds, seed } => fuzz::run(&built(true)?, seconds, seed, &mut record),
+        What::Bench { runs, most } => throughput::run(&built(false)?, runs, most, &mut record),
+    }?;
+    if arguments.save { record.keep() } else { Ok(()) }
 }

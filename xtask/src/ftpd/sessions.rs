@@ -1,6 +1,7 @@
 //! Random sessions, several at a time, whose traces must be paths of the model.
 
 use super::client::Client;
+use super::record::Record;
 use super::server::{Built, wrong};
 use crate::Failure;
 use std::io::Write;
@@ -126,7 +127,7 @@ fn transfer(client: &mut Client, kind: u64, breaks: bool) -> Result<(), Failure>
     Ok(())
 }
 
-pub fn run(built: &Built, everypath: &Path, count: u64, seed: u64) -> Result<(), Failure> {
+pub fn run(built: &Built, everypath: &Path, count: u64, seed: u64, record: &mut Record) -> Result<(), Failure> {
     let trace = built.folder.join("trace");
     let server = built.start(Some(&trace.display().to_string()))?;
     let (_, descriptors) = server.load().ok_or("the server is gone")?;
@@ -163,6 +164,6 @@ pub fn run(built: &Built, everypath: &Path, count: u64, seed: u64) -> Result<(),
         let _ = std::fs::copy(&trace, &kept);
         return Err(format!("{said}{}the trace is in {}", String::from_utf8_lossy(&out.stderr), kept.display()));
     }
-    println!("{count} sessions, {} ended by a broken connection: {}", broken.load(Ordering::Relaxed), said.trim());
+    record.say(&format!("{count} sessions, seed {seed}, {} ended by a broken connection: {}", broken.load(Ordering::Relaxed), said.trim()));
     Ok(())
 }

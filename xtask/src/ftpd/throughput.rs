@@ -3,6 +3,7 @@
 //! the machine meets all of them.
 
 use super::client::Client;
+use super::record::Record;
 use super::server::{Built, Server, wrong};
 use crate::Failure;
 use std::fs;
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 const SIZES: [(&str, u64); 4] = [("318 KB", 318_000), ("112 MB", 112 << 20), ("500 MB", 500 << 20), ("1 GB", 1 << 30)];
 
-pub fn run(built: &Built, runs: usize, most: u64) -> Result<(), Failure> {
+pub fn run(built: &Built, runs: usize, most: u64, record: &mut Record) -> Result<(), Failure> {
     let root = built.folder.join("root");
     let sizes: Vec<(&str, u64)> = SIZES.into_iter().filter(|(_, size)| *size <= most << 20).collect();
     for (_, size) in &sizes {
@@ -22,17 +23,17 @@ pub fn run(built: &Built, runs: usize, most: u64) -> Result<(), Failure> {
     let mut servers = vec![("generated", built.start(None)?)];
     match vsftpd(&built.folder, &root) {
         Ok(server) => servers.push(("vsftpd", server)),
-        Err(why) => println!("vsftpd: passed over, {why}"),
+        Err(why) => record.say(&format!("vsftpd: passed over, {why}")),
     }
     match proftpd(&built.folder, &root) {
         Ok(server) => servers.push(("proftpd", server)),
-        Err(why) => println!("proftpd: passed over, {why}"),
+        Err(why) => record.say(&format!("proftpd: passed over, {why}")),
     }
-    println!("size\tserver\tleast (s)\tmedian (s)\tMB/s at the median");
+    record.say("size\tserver\truns\tleast (s)\tmedian (s)\tmean (s)\tmost (s)\tMB/s at the median");
     let mut buffer = vec![0; 1 << 20];
     for (name, size) in sizes {
         let mut times: Vec<Vec<f64>> = vec![Vec::new(); servers.len()];
-        for round in 0..=runs {
+        for round in 0..=runs.max(1) {
             for turn in 0..servers.len() {
                 let which = (turn + round) % servers.len();
                 let mut client = Client::connect(servers[which].1.port)?;
@@ -53,8 +54,13 @@ pub fn run(built: &Built, runs: usize, most: u64) -> Result<(), Failure> {
         }
         for ((server, _), times) in servers.iter().zip(&mut times) {
             times.sort_by(f64::total_cmp);
-            let median = times[times.len() / 2];
-            println!("{name}\t{server}\t{:.4}\t{median:.4}\t{:.0}", times[0], size as f64 / median / 1e6);
+            let (least, most) = (times.first().copied().unwrap_or_default(), times.last().copied().unwrap_or_default());
+            let middle = times.len() / 2;
+            // Of an even number of runs, the two in the middle count.
+            let median = if times.len().is_multiple_of(2) { f64::midpoint(times[middle - 1], times[middle]) } else { times[middle] };
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            let speed = size as f64 / median / 1e6;
+            record.say(&format!("{name}\t{server}\t{}\t{least:.4}\t{median:.4}\t{mean:.4}\t{most:.4}\t{speed:.0}", times.len()));
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
+use crate::code::Code;
 use crate::failure::Failure;
 use crate::{Exit, input, say};
 use clap::Args;
@@ -12,7 +13,7 @@ use report::values_text;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// `everypath conform`
 #[derive(Debug, Args)]
@@ -37,7 +38,8 @@ pub struct Arguments {
 /// The answer as JSON.
 #[derive(Default, JsonSchema, Serialize)]
 struct ConformJson {
-    /// `conforms`, `departs` or `unknown`.
+    /// `conforms`, `departs`, `fails` (the run ended in a violation, as the model does there) or
+    /// `unknown`.
     verdict: &'static str,
     /// The number of steps of the trace, up to the line where it departs.
     steps: usize,
@@ -93,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let file = path.display().to_string();
     let known: BTreeSet<(u32, u32)> =
         known.into_iter().filter(|&(line, column)| !hidden(&Position { file: file.clone(), line, column })).collect();
-    let code = arguments.code.as_deref().map(places_in_c).transpose()?.unwrap_or_default();
+    let code = arguments.code.as_deref().map(Code::read).transpose()?.unwrap_or_default();
     let types: BTreeSet<String> = hybrid.process_types().map(str::to_owned).collect();
     let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -102,8 +104,19 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         };
         lines.push((number + 1, event));
     }
+    if lines.is_empty() {
+        let why = "the trace is empty: was the program started with EP_TRACE?";
+        return Err(Failure::Call(format!("{}: {why}", arguments.trace.display())));
+    }
+    if let Some(name) = arguments.each.as_ref().filter(|name| !types.contains(*name)) {
+        let known: Vec<&str> = types.iter().map(String::as_str).filter(|name| *name != ":init:").collect();
+        return Err(Failure::Call(format!("the program has no process type `{name}`: it has {}", known.join(", "))));
+    }
     let parts = arguments.each.as_ref().map(|name| each(&lines, &text, name));
     let processes = parts.as_ref().map(Vec::len);
+    if let (Some(0), Some(name)) = (processes, &arguments.each) {
+        return Err(Failure::Call(format!("{}: no process of the type `{name}` was started", arguments.trace.display())));
+    }
     let (mut steps, mut ways) = (0usize, 0usize);
     for part in parts.unwrap_or_else(|| vec![lines]) {
         let mut conformance = Conformance::new(&model.narrator, &hidden, &symbol, known.clone(), types.clone());
@@ -116,6 +129,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             if let Some(departure) = departure {
                 return Ok(departed(arguments, event, *number, steps, &departure));
             }
+        }
+        if let Some((number, event)) = part.last().filter(|_| conformance.is_broken()) {
+            return Ok(departed(arguments, event, *number, steps, &Departure::Failed(true)));
         }
         ways = ways.max(conformance.ways());
     }
@@ -166,7 +182,7 @@ fn each(lines: &[(usize, Event)], text: &str, name: &str) -> Vec<Vec<(usize, Eve
                     parts[part].push((*number, event.clone()));
                 }
             }
-            Event::Step(process, ..) | Event::Values(process, _) => match part_of.get(process) {
+            Event::Step(process, ..) | Event::Values(process, _) | Event::Fail(process, ..) => match part_of.get(process) {
                 Some(&part) => parts[part].push((*number, event.clone())),
                 None => since.entry(*process).or_default().push((*number, event.clone())),
             },
@@ -192,12 +208,18 @@ fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, dep
         Event::Values(process, values) => format!("in process {process} {}", list(values)),
         Event::Start(_, name) | Event::Active(_, name) => format!("a process of the type `{name}` begins"),
         Event::Run(process, _) => format!("process {process} starts another"),
+        Event::Fail(process, 0, _) => format!("process {process} was killed"),
+        Event::Fail(process, line, column) => {
+            format!("process {process} stops at a violation at {}:{line}:{column}", arguments.model.model.display())
+        }
     };
     let (verdict, why) = match departure {
         Departure::Process => ("departs", "the model has no such process there".to_owned()),
         Departure::Step(instead) if instead.is_empty() => ("departs", "the process cannot move there in the model".to_owned()),
         Departure::Step(instead) => ("departs", format!("the model can execute there: {}", instead.join("; "))),
         Departure::Values(values) => ("departs", format!("the values in the model are: {}", values.join("; "))),
+        Departure::Failed(true) => ("fails", "the model has a violation there as well".to_owned()),
+        Departure::Failed(false) => ("departs", "the model has no violation there".to_owned()),
         Departure::Unknown => ("unknown", "too many states of the model would have to be followed".to_owned()),
     };
     match arguments.output.json {
@@ -215,16 +237,17 @@ fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, dep
 }
 
 /// A step in both: the position in the text, the position in C, the values in the model.
-fn told(event: &Event, model: &str, code: &[(u32, u32, String)], conformance: &Conformance<'_>, narrator: &replay::Narrator) -> String {
+fn told(event: &Event, model: &str, code: &Code, conformance: &Conformance<'_>, narrator: &replay::Narrator) -> String {
     let mut text = match event {
         Event::Step(process, line, column) => {
-            let places: Vec<&str> = code.iter().filter(|(l, c, _)| (l, c) == (line, column)).map(|(_, _, place)| place.as_str()).collect();
+            let places = code.at(*line, *column);
             let in_c = if places.is_empty() { String::new() } else { format!("  {}", places.join(", ")) };
             format!("{process}  {model}:{line}:{column}{in_c}\n")
         }
         Event::Values(process, values) => format!("{process}  {}\n", list(values)),
         Event::Start(process, name) | Event::Active(process, name) => format!("{process}  is {name}\n"),
         Event::Run(process, child) => format!("{process}  starts {child}\n"),
+        Event::Fail(process, line, column) => format!("{process}  {model}:{line}:{column}  stops at a violation\n"),
     };
     if let (Event::Step(..), Some(state)) = (event, conformance.state()) {
         text.push_str(&values_text(narrator, state));
@@ -234,25 +257,4 @@ fn told(event: &Event, model: &str, code: &[(u32, u32, String)], conformance: &C
 
 fn list(values: &[(String, i64)]) -> String {
     values.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
-}
-
-/// The positions in the generated C of the steps of the text.
-fn places_in_c(folder: &Path) -> Result<Vec<(u32, u32, String)>, Failure> {
-    let mut places = Vec::new();
-    let files = std::fs::read_dir(folder).map_err(|error| Failure::read(folder, error))?;
-    let mut files: Vec<PathBuf> = files.filter_map(|file| file.ok().map(|file| file.path())).collect();
-    files.sort();
-    for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "c")) {
-        for (number, line) in input::text(file)?.lines().enumerate() {
-            let arguments = line.split_once("EP_STEP(").or_else(|| line.split_once("ep_try_send(")).map(|(_, rest)| rest);
-            let Some(arguments) = arguments.and_then(|rest| rest.rsplit_once(')').map(|(inner, _)| inner.trim_end_matches(')'))) else {
-                continue;
-            };
-            let mut words = arguments.rsplit(',').map(|word| word.trim().trim_end_matches(')').parse::<u32>().ok());
-            if let (Some(Some(column)), Some(Some(at))) = (words.next(), words.next()) {
-                places.push((at, column, format!("{}:{}", file.display(), number + 1)));
-            }
-        }
-    }
-    Ok(places)
 }

@@ -2,6 +2,7 @@
 
 use super::{Asks, schema_of};
 use crate::args::{OutputArguments, define};
+use crate::code::Code;
 use crate::failure::Failure;
 use crate::input::Model;
 use crate::output::Output;
@@ -39,6 +40,9 @@ pub struct Arguments {
     /// Fold the steps that the violation does not depend on
     #[arg(long)]
     pub causal: bool,
+    /// Also show where the program in FOLDER, generated from the same text, executes each step
+    #[arg(long, value_name = "FOLDER")]
+    pub code: Option<PathBuf>,
     #[command(flatten)]
     pub detail: VerboseArguments,
     #[command(flatten)]
@@ -49,6 +53,7 @@ const EXAMPLES: &str = "\
 Examples:
   everypath replay path.json
   everypath replay path.json --svg path.svg
+  everypath replay path.json --code altbit       where the generated program is at each step
   everypath replay model.pml.trail";
 
 impl Asks for Arguments {
@@ -74,8 +79,54 @@ struct ReplayJson {
     /// With `--causal`, the steps that the violation depends on.
     #[serde(skip_serializing_if = "Option::is_none")]
     causal: Option<CausalJson>,
+    /// With `--code`, where the program executes each step: one entry for each statement of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<Vec<Vec<CodeJson>>>,
     /// The location of each process at the end.
     processes: Vec<ProcessJson>,
+}
+
+/// A statement of a step in the generated program.
+#[derive(JsonSchema, Serialize)]
+struct CodeJson {
+    /// The position in the text, as `LINE:COLUMN`.
+    text: String,
+    /// The positions in C. There is none if the statement belongs to the model alone.
+    code: Vec<String>,
+}
+
+fn in_code(steps: &[Step], code: &Code) -> Vec<Vec<CodeJson>> {
+    let of = |step: &Step| {
+        let positions = step.statements.iter().filter_map(|statement| statement.position.as_ref());
+        positions
+            .map(|position| CodeJson {
+                text: format!("{}:{}", position.line, position.column),
+                code: code.at(position.line, position.column).into_iter().map(str::to_owned).collect(),
+            })
+            .collect()
+    };
+    steps.iter().map(of).collect()
+}
+
+/// The same as text: a line for each statement of each step.
+fn in_code_text(steps: &[Step], code: &Code) -> String {
+    let mut text = String::from("\nin the program:\n");
+    for (number, step) in steps.iter().enumerate() {
+        for statement in &step.statements {
+            let Some(position) = &statement.position else { continue };
+            let places = code.at(position.line, position.column);
+            let places = if places.is_empty() { "only in the model".to_owned() } else { places.join(", ") };
+            let (process, pid) = (&statement.process, statement.pid);
+            text.push_str(&format!(
+                "{:4}  {process}({pid})  {}:{}:{}  {places}\n",
+                number + 1,
+                position.file,
+                position.line,
+                position.column
+            ));
+        }
+    }
+    text
 }
 
 /// The steps that the violation of a trace depends on; `None` if the trace has no violation.
@@ -127,10 +178,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     let essential = if arguments.causal { needed(&model, &witness, &steps) } else { None };
+    let code = arguments.code.as_deref().map(Code::read).transpose()?;
     let text = if arguments.output.json {
         json::line(&ReplayJson {
             context_switches: context_switches(&steps),
             causal: essential.as_ref().map(CausalJson::from),
+            code: code.as_ref().map(|code| in_code(&steps, code)),
             trace: json::steps(&steps, &json::views(&narrator, &witness.trace)),
             loop_start: witness.trace.loop_start,
             processes: json::processes(&narrator, witness.trace.last_state()),
@@ -143,6 +196,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let kept = essential.as_ref().map(|essential| &essential.kept[..]);
         let mut printer = Printer::new(&narrator, &witness.trace.initial).looking(look).keeping(kept);
         text.push_str(&printer.trace(&steps, witness.trace.loop_start));
+        if let Some(code) = &code {
+            text.push_str(&in_code_text(&steps, code));
+        }
         text.push_str(&length_text(&steps, essential.as_ref(), witness.trace.loop_start, &look));
         let deadlock = witness.violation.as_ref().is_some_and(|claimed| claimed.kind == ViolationKind::Deadlock.name());
         let waiting = if deadlock { waiting_text(&narrator, &witness.trace, &look) } else { String::new() };

@@ -31,6 +31,9 @@ static void ended(size_t which, int status)
 		snprintf(text, sizeof text, "%s ended: %s", child.name, strsignal(WTERMSIG(status)));
 		errno = 0;
 		ep_complain(text);
+		/* It could not write this line itself. */
+		snprintf(text, sizeof text, "fail %ld 0 0\n", (long) child.process);
+		write_trace(text);
 		failed = 1;
 		gone(child.number);
 	}
@@ -42,8 +45,10 @@ static void reap(void)
 {
 	for (size_t i = child_count; i-- > 0;) {
 		int status;
-		if (waitpid(children[i].process, &status, WNOHANG) > 0)
-			ended(i, status);
+		pid_t process = waitpid(children[i].process, &status, WNOHANG);
+		/* A piece of C may have asked for it already. */
+		if (process != 0)
+			ended(i, process > 0 ? status : 0);
 	}
 }
 

@@ -46,6 +46,19 @@ impl Parser {
                     }
                 }
                 i = self.at.max(i + 1);
+            } else if matches!(self.tokens[i].kind, Tok::Key(Key::CCode | Key::CDecl | Key::CExpr)) {
+                // `inline` is a word of C as well.
+                self.at = i + 1;
+                while *self.peek() == Tok::ImpliedSemi {
+                    self.advance();
+                }
+                if self.is_op(Op::LBracket) {
+                    self.skip_brackets(Op::LBracket, Op::RBracket);
+                }
+                if self.is_op(Op::LBrace) {
+                    self.skip_brackets(Op::LBrace, Op::RBrace);
+                }
+                i = self.at.max(i + 1);
             } else {
                 i += 1;
             }

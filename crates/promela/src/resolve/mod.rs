@@ -386,7 +386,7 @@ impl Resolver<'_> {
         self.declare_parameters(proctype);
         let parameters = self.table(Scope::Local).len();
         if let Some(current) = &mut self.current {
-            current.c_process = proctype.name.text.to_string();
+            current.c_process = if proctype.is_init { "init".to_owned() } else { proctype.name.text.to_string() };
         }
         self.c_locals(&proctype.name.text);
         let active = match &proctype.active {

@@ -95,7 +95,9 @@ impl Lower<'_, '_> {
         let around = std::mem::take(&mut self.around);
         let fragment = std::mem::replace(&mut self.fragment, function.fragment.clone());
         let shift = std::mem::replace(&mut self.shift, function.shift);
-        let result = self.statement(&function.body);
+        let gotos = std::mem::take(&mut self.gotos);
+        let result = self.statement(&function.body).and_then(|()| self.labels_are_set());
+        self.gotos = gotos;
         self.scopes = scopes;
         self.around = around;
         self.fragment = fragment;
@@ -144,10 +146,21 @@ impl Lower<'_, '_> {
             ("memset", [target, value, size]) => {
                 let object = self.whole(target)?;
                 let (value, size) = (self.constant(value)?, self.constant(size)?);
-                if i64::from(size) != self.size(&object.ty).0 as i64 || value != 0 {
-                    return Err(self.wrong(at, "`memset` sets a whole variable to zero here"));
+                let bytes = matches!(&object.ty, CType::Array(element, _) if matches!(**element, CType::Int(int) if int.bits == 8));
+                if i64::from(size) != self.size(&object.ty).0 as i64 || (value != 0 && !bytes) {
+                    return Err(self.wrong(at, "`memset` sets a whole variable to zero here, or a whole array of characters"));
                 }
-                self.fill(&object, 0, at)?;
+                self.fill(&object, value, at)?;
+                Ok(None)
+            }
+            ("strlen", [text]) => self.string_length(text, at).map(Some),
+            ("strcmp", [a, b]) => self.string_order(a, b, None, at).map(Some),
+            ("strncmp" | "memcmp", [a, b, size]) => {
+                let size = self.constant(size)?;
+                self.string_order(a, b, Some((size, name == "memcmp")), at).map(Some)
+            }
+            ("strcpy", [to, from]) => {
+                self.string_copy(to, from, at)?;
                 Ok(None)
             }
             ("memcpy" | "memmove", [to, from, size]) => {
@@ -170,7 +183,7 @@ impl Lower<'_, '_> {
     }
 
     /// The object that an address refers to: the whole variable, if it is an array.
-    fn whole(&mut self, e: &CNode<Expression>) -> Result<Object, Stop> {
+    pub(super) fn whole(&mut self, e: &CNode<Expression>) -> Result<Object, Stop> {
         match &e.node {
             Expression::UnaryOperator(operation) if operation.node.operator.node == UnaryOperator::Address => {
                 self.object(&operation.node.operand)

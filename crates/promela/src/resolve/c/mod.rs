@@ -16,6 +16,7 @@ pub(crate) mod outline;
 mod pure;
 mod read;
 mod statement;
+mod strings;
 pub(super) mod types;
 
 use super::Resolver;
@@ -131,6 +132,14 @@ struct Return {
     used: bool,
 }
 
+/// A label of C: what it is called in the model, whether it has been set, and the first `goto`.
+#[derive(Debug)]
+struct Goto {
+    label: Text,
+    set: bool,
+    used: Option<lang_c::span::Span>,
+}
+
 /// Translates one fragment.
 struct Lower<'r, 'a> {
     r: &'r mut Resolver<'a>,
@@ -148,6 +157,8 @@ struct Lower<'r, 'a> {
     around: Vec<Around>,
     returns: Vec<Return>,
     calls: Vec<String>,
+    /// The labels of the function or the fragment.
+    gotos: HashMap<String, Goto>,
     /// The number of statements that may still be followed while functions are evaluated as
     /// expressions.
     budget: usize,
@@ -167,6 +178,7 @@ impl<'a> Resolver<'a> {
             around: Vec::new(),
             returns: Vec::new(),
             calls: Vec::new(),
+            gotos: HashMap::new(),
             budget: 2000,
         }
     }
@@ -363,7 +375,7 @@ impl<'a> Resolver<'a> {
         match read::block(&fragment.text, &self.c.typenames) {
             Ok((block, shift)) => {
                 let mut lower = self.lower(fragment, shift);
-                _ = lower.statement(&block);
+                _ = lower.statement(&block).and_then(|()| lower.labels_are_set());
                 steps.append(&mut lower.out);
             }
             Err(mistake) => self.c_mistake(fragment, &mistake),
@@ -471,7 +483,12 @@ impl Lower<'_, '_> {
     fn global_declaration(&mut self, declaration: &c::Declaration) -> Result<(), Stop> {
         for (name, ty, initializer) in self.variables(declaration)? {
             let span = declaration.specifiers.first().map_or(lang_c::span::Span::span(0, 1), |s| s.span);
-            let object = self.allocate(&name, &ty, false, span)?;
+            // It may have been declared before, by `extern` or without a value.
+            let known = self.r.c.objects.get(&name).filter(|object| object.ty == ty).cloned();
+            let object = match known {
+                Some(object) => object,
+                None => self.allocate(&name, &ty, false, span)?,
+            };
             if let Some(initializer) = &initializer {
                 self.initial_values(&object, &initializer.node, initializer.span)?;
             }

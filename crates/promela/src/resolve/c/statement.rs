@@ -2,7 +2,7 @@
 
 use super::expression::{Value, int};
 use super::types::{CType, Int};
-use super::{Around, Binding, Lower, Object, Stop};
+use super::{Around, Binding, Goto, Lower, Object, Stop};
 use crate::ast::Binary;
 use crate::model::{Action, Ex, Node, Stm};
 use crate::token::Text;
@@ -65,11 +65,40 @@ impl Lower<'_, '_> {
                 }
             }
             Statement::Return(value) => self.leave(value.as_deref(), at),
-            Statement::Labeled(_) | Statement::Goto(_) => {
-                Err(self.wrong_with(at, "labels and `goto` of C are not supported", "use a loop or a `switch`"))
+            Statement::Labeled(labeled) => match &labeled.node.label.node {
+                Label::Identifier(name) => {
+                    let goto = self.goto_label(&name.node.name);
+                    if std::mem::replace(&mut goto.set, true) {
+                        return Err(self.wrong(name.span, "this label is set twice"));
+                    }
+                    let label = goto.label.clone();
+                    self.set_label(&label, at);
+                    self.statement(&labeled.node.statement)
+                }
+                _ => {
+                    Err(self.wrong_with(at, "a `case` in an inner block is not supported", "write it in the block of the `switch` itself"))
+                }
+            },
+            Statement::Goto(name) => {
+                let goto = self.goto_label(&name.node.name);
+                goto.used.get_or_insert(name.span);
+                let label = goto.label.clone();
+                self.jump(&label, at)
             }
             Statement::Asm(_) => Err(self.wrong(at, "assembler is not supported")),
         }
+    }
+
+    fn goto_label(&mut self, name: &str) -> &mut Goto {
+        let label = self.label("label");
+        self.gotos.entry(name.to_owned()).or_insert(Goto { label, set: false, used: None })
+    }
+
+    /// Every `goto` has found its label.
+    pub(super) fn labels_are_set(&mut self) -> Result<(), Stop> {
+        let missing = self.gotos.iter().filter(|(_, goto)| !goto.set).filter_map(|(name, goto)| Some((goto.used?, name.clone())));
+        let missing = missing.min_by_key(|(span, _)| span.start);
+        missing.map_or(Ok(()), |(span, name)| Err(self.wrong(span, format!("there is no label `{name}` in this piece of C"))))
     }
 
     /// The steps that `make` makes, separate from those made so far.
@@ -241,7 +270,9 @@ impl Lower<'_, '_> {
                     let case = match &labeled.node.label.node {
                         Label::Case(value) => Some(self.constant(value)?),
                         Label::Default => None,
-                        _ => return Err(self.wrong(inner.span, "this label is not supported")),
+                        // A label for `goto` is part of the statement.
+                        Label::Identifier(_) => break,
+                        Label::CaseRange(_) => return Err(self.wrong(inner.span, "a range of cases is not C")),
                     };
                     let label = self.label("case");
                     cases.push((case, label.clone()));
@@ -285,7 +316,9 @@ impl Lower<'_, '_> {
                 BlockItem::StaticAssert(_) => Ok(()),
                 BlockItem::Statement(statement) => {
                     let mut inner = statement;
-                    while let Statement::Labeled(labeled) = &inner.node {
+                    while let Statement::Labeled(labeled) = &inner.node
+                        && !matches!(labeled.node.label.node, Label::Identifier(_))
+                    {
                         inner = &labeled.node.statement;
                     }
                     self.statement(inner)

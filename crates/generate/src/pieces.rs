@@ -196,8 +196,8 @@ impl Generator<'_> {
         out
     }
 
-    /// Whether a pair is tested: one with a condition is, and one without if its piece calls nothing
-    /// that could do harm. Nothing if there is nothing to compare.
+    /// Whether a pair is tested: one with a condition is, and one without if its piece calls
+    /// nothing that could do harm. `None` if there is nothing to compare.
     pub(crate) fn is_tried(&self, pair: &Pair) -> Option<bool> {
         if pair.requires.is_some() || pair.ensures.is_some() {
             return Some(true);

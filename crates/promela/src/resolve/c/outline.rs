@@ -83,10 +83,18 @@ pub struct NotC {
 /// The names of a piece of C. `types` are the names of types that earlier pieces have declared;
 /// those that come from headers are recognised by where they stand.
 pub fn outline(text: &str, kind: PieceKind, types: &BTreeSet<String>) -> Result<Outline, NotC> {
+    let careful = guessing(text, kind, types, false);
+    match careful {
+        Ok(found) => Ok(found),
+        Err(wrong) => guessing(text, kind, types, true).map_err(|_| wrong),
+    }
+}
+
+fn guessing(text: &str, kind: PieceKind, types: &BTreeSet<String>, bold: bool) -> Result<Outline, NotC> {
     let blank = read::blank_directives(text);
     let mut known = types.clone();
     known.extend(super::TYPES.iter().map(|(name, _)| (*name).to_owned()));
-    known.extend(guessed_types(&blank));
+    known.extend(guessed_types(&blank, bold));
     let mut finder = Finder::default();
     let wrong = |mistake: Mistake| NotC { offset: mistake.offset, message: mistake.message };
     match kind {
@@ -115,8 +123,8 @@ pub fn outline(text: &str, kind: PieceKind, types: &BTreeSet<String>) -> Result<
 }
 
 /// Names that stand where only a type can stand: before another name, and with stars between two
-/// names at the beginning of a statement.
-fn guessed_types(text: &str) -> BTreeSet<String> {
+/// names at the beginning of a statement. A bold guess takes products in parentheses for parameters.
+fn guessed_types(text: &str, bold: bool) -> BTreeSet<String> {
     const WORDS: [&str; 37] = [
         "auto",
         "break",
@@ -167,16 +175,16 @@ fn guessed_types(text: &str) -> BTreeSet<String> {
         let before = at.checked_sub(1).map_or(";", |at| tokens[at]);
         let stars = tokens[at + 1..].iter().take_while(|token| **token == "*").count();
         let after = at + 1 + stars;
-        let begins = matches!(before, ";" | "{" | "}" | "(" | "," | "static" | "const" | "extern" | "volatile");
+        let begins = match before {
+            ";" | "{" | "}" | "static" | "const" | "extern" | "volatile" => true,
+            // A parameter, or a product.
+            "(" | "," => bold,
+            _ => false,
+        };
         let tagged = matches!(before, "struct" | "union" | "enum" | "goto");
         let adjacent = stars == 0 && is_name(after) && !tagged;
-        let pointer = stars > 0
-            && begins
-            && before != ","
-            && is_name(after)
-            && (before != "(" || tokens.get(after + 1).is_some_and(|next| matches!(*next, "," | ")" | "=")))
-            && tokens.get(after + 1).is_some_and(|next| matches!(*next, "=" | ";" | "," | ")" | "["))
-            && before != "(";
+        let ends = tokens.get(after + 1).is_some_and(|next| matches!(*next, "=" | ";" | "," | ")" | "["));
+        let pointer = stars > 0 && begins && is_name(after) && ends;
         let cast = stars > 0 && before == "(" && tokens.get(after) == Some(&")");
         if adjacent || pointer || cast {
             found.insert(word.to_owned());
@@ -397,6 +405,8 @@ mod tests {
         for text in ["FILE *f = fopen(\"a\", \"r\"); fclose(f);", "pthread_t one; x = (struct q *) y;", "time_t t; x = (my_type *) t;"] {
             assert!(outline(text, PieceKind::Statements, &BTreeSet::new()).is_ok(), "{text}");
         }
+        assert!(outline("static int f(FILE *f, list *l) { return f != 0; }", PieceKind::Declarations, &BTreeSet::new()).is_ok());
+        assert_eq!(names("x = (a * b);", PieceKind::Statements), [free("x"), free("a"), free("b")]);
         assert_eq!(names("x = a * b;", PieceKind::Statements), [free("x"), free("a"), free("b")]);
         assert_eq!(names("FILE *f; f = 0;", PieceKind::Statements), []);
     }

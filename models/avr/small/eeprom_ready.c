@@ -1,6 +1,7 @@
 /* The EEPROM interrupts when it is ready.
  *
  * device: atmega328p
+ * level: -Os
  * expect: holds
  */
 #include <avr/interrupt.h>

@@ -1,6 +1,7 @@
 /* Polling of flags: a timer and the EEPROM.
  *
  * device: atmega328p
+ * level: -Os
  * expect: holds
  */
 #include <avr/eeprom.h>

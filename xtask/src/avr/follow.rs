@@ -45,7 +45,9 @@ pub fn run(simulator: &Path, instructions: u32, seed: u64) -> Result<(), Failure
             .collect();
         names.sort();
         for name in &names {
-            for level in levels {
+            let source = std::fs::read_to_string(folder.join(format!("{name}.c"))).map_err(|error| error.to_string())?;
+            let only = source.lines().find_map(|line| line.trim_start_matches([' ', '*']).strip_prefix("level:")).map(str::trim);
+            for level in levels.iter().filter(|level| only.is_none_or(|only| only == **level)) {
                 programs += 1;
                 match follow(simulator, &folder, name, level, instructions, seed) {
                     Ok(Followed { instructions, interrupts, failed }) => {

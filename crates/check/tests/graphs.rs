@@ -11,7 +11,7 @@ fn graph(text: &str) -> Arc<Lts> {
     let source = Input { name: "test.aut", bytes: text.as_bytes(), defines: &[], formulas: &[], files: &mut NoFiles };
     match languages::load(source) {
         Ok(loaded) => match loaded.model {
-            Model::Graph(graph) => Arc::new(graph),
+            Model::Graph(graph) => graph,
             Model::Program(_) => panic!("a program"),
         },
         Err(rejected) => panic!("{}", source::render_all(&rejected.map, &rejected.diagnostics)),

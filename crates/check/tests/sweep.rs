@@ -24,7 +24,7 @@ fn load(name: &str, text: &str, defines: &[(&str, &str)], measure: &str, express
     let loaded = languages::load_with(input, &texts).unwrap_or_else(|r| panic!("{}", source::render_all(&r.map, &r.diagnostics)));
     let subject: Arc<dyn Subject> = match loaded.model {
         Model::Program(program) => Arc::new(Arc::new(*program)),
-        Model::Graph(graph) => Arc::new(Arc::new(graph)),
+        Model::Graph(graph) => Arc::new(graph),
     };
     let atoms = loaded.expressions[1..].iter().map(|atoms| atoms[0]).collect();
     Loaded { subject, measure: Measure::new(&loaded.expressions[0]).expect("a short measure"), atoms }

@@ -57,7 +57,7 @@ fn load(name: &str, bytes: &[u8]) -> Arc<dyn Subject> {
     let input = Input { name, bytes, defines: &[], formulas: &[], files: &mut NoFiles };
     match languages::load(input) {
         Ok(loaded) => match loaded.model {
-            Model::Graph(graph) => Arc::new(Arc::new(graph)),
+            Model::Graph(graph) => Arc::new(graph),
             Model::Program(_) => panic!("{name} is a program"),
         },
         Err(rejected) => panic!("{}", source::render_all(&rejected.map, &rejected.diagnostics)),

@@ -439,7 +439,7 @@ pub fn traced(path: &Path, witness: &mut Witness) -> Result<Model, Failure> {
 fn subject(model: languages::Model) -> Arc<dyn Subject> {
     match model {
         languages::Model::Program(program) => Arc::new(Arc::<Verified>::from(program)),
-        languages::Model::Graph(graph) => Arc::new(Arc::new(graph)),
+        languages::Model::Graph(graph) => Arc::new(graph),
     }
 }
 

@@ -37,7 +37,7 @@ impl Program {
                 let name = program.program().name.clone();
                 (Arc::new(Arc::<Verified>::from(program)), name)
             }
-            Model::Graph(graph) => (Arc::new(Arc::new(graph)), name.to_owned()),
+            Model::Graph(graph) => (Arc::new(graph), name.to_owned()),
         };
         Ok(Program { narrator: subject.narrator(), subject, name: name.into(), warnings })
     }

@@ -7,6 +7,7 @@ use ::source::{Diagnostic, FileId, SourceMap, Span};
 use bytecode::{Addr, AtomId, Formula, Program, PropertyBody, PropertyEntry, Verified, asm, verify};
 use lts::Lts;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The source of included files. This crate itself never uses a file system.
 pub trait Files {
@@ -51,7 +52,7 @@ pub enum Model {
     /// A program in byte-code.
     Program(Box<Verified>),
     /// An explicit graph.
-    Graph(Lts),
+    Graph(Arc<Lts>),
 }
 
 impl Model {
@@ -157,7 +158,9 @@ pub fn load_with(source: Input<'_>, expressions: &[Expression]) -> Result<Loaded
             let program = read(&mut map, source, &mut expressions, &mut diagnostics);
             program.map(|program| verify(program).map(|program| Model::Program(Box::new(program))))
         }
-        Some(Front::Graph(read)) => read(&mut map, source, &mut expressions, &mut diagnostics).map(|graph| Ok(Model::Graph(graph))),
+        Some(Front::Graph(read)) => {
+            read(&mut map, source, &mut expressions, &mut diagnostics).map(|graph| Ok(Model::Graph(Arc::new(graph))))
+        }
         None => {
             let file = map.add(source.name, "");
             let known: Vec<String> =

@@ -252,7 +252,10 @@ impl<'a, S: System + Clone> Search<'a, S> {
             match initial_state(self.task.property, &entry, state) {
                 Ok(Some(state)) => self.stack.push(state, worker.hash(state), entry.action),
                 Ok(None) => {}
-                Err((finding, trace)) => return Some((finding, Some(trace))),
+                Err(wrong) => {
+                    let (finding, trace) = *wrong;
+                    return Some((finding, Some(trace)));
+                }
             }
         }
         None

@@ -206,7 +206,8 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             let state = match initial_state(self.task.property, entry, state) {
                 Ok(Some(state)) => state,
                 Ok(None) => continue,
-                Err((finding, trace)) => {
+                Err(wrong) => {
+                    let (finding, trace) = *wrong;
                     self.report(finding, Some(trace));
                     return Ok(());
                 }

@@ -20,13 +20,13 @@ pub(crate) fn initial_state<'s>(
     property: &dyn Property,
     entry: &Successor,
     state: Option<&'s [u8]>,
-) -> Result<Option<&'s [u8]>, (Finding, Trace)> {
+) -> Result<Option<&'s [u8]>, Box<(Finding, Trace)>> {
     match initial_fault(property, entry) {
         Answer::Continue => Ok(state),
         Answer::Prune => Ok(None),
         Answer::Stop(finding) => {
             let initial = state.map(<[u8]>::to_vec).unwrap_or_default();
-            Err((finding, Trace { initial, ..Trace::default() }))
+            Err(Box::new((finding, Trace { initial, ..Trace::default() })))
         }
     }
 }

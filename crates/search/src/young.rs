@@ -315,7 +315,10 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             let state = match initial_state(self.task.property, entry, state) {
                 Ok(Some(state)) => state,
                 Ok(None) => continue,
-                Err((finding, trace)) => return self.report(finding, Some(trace)),
+                Err(wrong) => {
+                    let (finding, trace) = *wrong;
+                    return self.report(finding, Some(trace));
+                }
             };
             let hash = self.store.hash(state);
             if self.meet(hash, state, NONE).is_err() {

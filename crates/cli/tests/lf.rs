@@ -250,7 +250,7 @@ fn faults_say_what_happened() {
         ("TYPE C = [s]; PORT c : C; VAR i : INTEGER;", "FOR i := 1 TO 256 DO NEW(c) END", "more than 255 channels", 3),
         ("VAR s : SET; i : INTEGER;", "i := 32; INCL(s, i)", "no element of a set", 3),
     ] {
-        let folder = Folder::with("f.lf", &format!("MODULE F;\n{declarations}\nBEGIN {body} END F.\n"));
+        let folder = Folder::with("f.lf", format!("MODULE F;\n{declarations}\nBEGIN {body} END F.\n"));
         let checked = folder.run(&["check", "f.lf", "--json"]).exits(1).json();
         assert_eq!((&checked["violation"]["kind"], &checked["violation"]["line"]), (&kind.into(), &line.into()), "{checked}");
         for engine in ["jit", "vm"] {

@@ -152,7 +152,8 @@ fn every_combination_is_refused_or_right() {
                             let combination = Combination { order, store, method, fairness, reduction, shortest, saved, several: false };
                             // With fairness the table switches every reduction off but that of an
                             // exploration, so one store for each order is enough.
-                            let repeated = reduction == Por::On && fairness != Fair::Any && (order as usize + store as usize) % 7 != 0;
+                            let repeated =
+                                reduction == Por::On && fairness != Fair::Any && !(order as usize + store as usize).is_multiple_of(7);
                             if repeated || shortest && (fairness != Fair::Any || method == Method::Exploration) {
                                 continue;
                             }

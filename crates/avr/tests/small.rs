@@ -1,6 +1,6 @@
 //! The programs in `models/avr/small`, built at several levels of optimisation and explored with
-//! the reference interpreter. The head of each file says what must be found. The tests of the command
-//! line check them too, with formulas.
+//! the reference interpreter. The head of each file says what must be found. The tests of the
+//! command line check them too, with formulas.
 
 use contract::{Successors, System};
 use source::SourceMap;

@@ -55,12 +55,12 @@ pub fn check_text(narrator: Option<&Narrator>, outcome: &Outcome, told: &Told<'_
         Verdict::Unknown(reason) => format!("{}: {reason}\n", look.doubtful("unknown")),
         Verdict::Violated(violation) => format!("{}: {}\n", look.bad("violated"), fault_text(&violation.fault)),
     };
+    if look.detail == Detail::Quiet {
+        return out;
+    }
     if !told.not_asked.is_empty() {
         let names: Vec<String> = told.not_asked.iter().map(|property| format!("`{}`", property.name)).collect();
         let _ = writeln!(out, "not asked for and not checked: {}", names.join(", "));
-    }
-    if look.detail == Detail::Quiet {
-        return out;
     }
     if let Verdict::Violated(violation) = &outcome.verdict {
         out.push('\n');

@@ -123,7 +123,8 @@ fn guessing(text: &str, kind: PieceKind, types: &BTreeSet<String>, bold: bool) -
 }
 
 /// Names that stand where only a type can stand: before another name, and with stars between two
-/// names at the beginning of a statement. A bold guess takes products in parentheses for parameters.
+/// names at the beginning of a statement. A bold guess takes products in parentheses for
+/// parameters.
 fn guessed_types(text: &str, bold: bool) -> BTreeSet<String> {
     const WORDS: [&str; 37] = [
         "auto",

@@ -15,7 +15,7 @@ const OTHER: &str = "fault";
 
 /// The kinds of faults that a step can commit. The names of the others are those of byte-code
 /// programs.
-const KINDS: [ViolationKind; 22] = [
+const KINDS: [ViolationKind; 27] = [
     ViolationKind::Assertion,
     ViolationKind::DivisionByZero,
     ViolationKind::IndexOutOfRange,
@@ -37,7 +37,12 @@ const KINDS: [ViolationKind; 22] = [
     ViolationKind::Other("wild jump"),
     ViolationKind::Other("access outside memory"),
     ViolationKind::Other("interrupt race"),
+    ViolationKind::Other("interrupt without a handler"),
     ViolationKind::Other("unsupported operation"),
+    ViolationKind::Other("more than 32 nested calls"),
+    ViolationKind::Other("more than 255 channels"),
+    ViolationKind::Other("more than 32 waiting processes"),
+    ViolationKind::Other("no element of a set"),
 ];
 
 /// A fault as it is written: its kind and its message.

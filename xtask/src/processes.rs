@@ -85,6 +85,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 let mut call = vec!["space", &name, "--threads", "1", "--processes", count];
                 call.extend(*owner);
                 let shared = answer(&everypath, &call).unwrap_or_default();
+                // A process that never exists owns nothing, which is refused.
+                if owner.last() == Some(&"process:1") && shared["error"].is_string() {
+                    continue;
+                }
                 for number in ["states", "transitions", "depth"] {
                     if shared[number] != alone[number] {
                         differs(&format!("{number} with {count} processes, {}", owner.join(" ")), &alone[number], &shared[number]);

@@ -125,6 +125,8 @@ fn every_example_of_the_help_runs() {
     let hybrid = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/abp/altbit.pch");
     folder.write("altbit.pch", std::fs::read(hybrid).expect("the example"));
     folder.run(&["check", "model.pml", "--trace", "path.json", "--trail", "model.pml.trail"]).exits(1);
+    folder.run(&["generate", "altbit.pch", "-o", "altbit"]).exits(0);
+    folder.run(&["check", "altbit.pch", "--ltl", "[] false", "--trace", "abp.json"]).exits(1);
     let bin = Path::new(env!("CARGO_BIN_EXE_everypath")).parent().expect("a folder").to_owned();
     let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
     for place in [".local/share/bash-completion/completions", ".local/share/man/man1", ".zfunc", ".config/fish/completions"] {

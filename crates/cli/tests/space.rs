@@ -14,7 +14,9 @@ fn aut(text: &str) -> (u64, BTreeSet<Edge>) {
     let head = lines.next().expect("a header");
     let numbers: Vec<u64> =
         head.trim_start_matches("des (").trim_end_matches(')').split(", ").map(|n| n.parse().expect("a number")).collect();
+    // What the states mean comes after the edges.
     let edges: Vec<Edge> = lines
+        .take_while(|line| line.starts_with('('))
         .map(|line| {
             let inside = line.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).expect("parentheses");
             let (source, rest) = inside.split_once(", \"").expect("a label");

@@ -30,7 +30,7 @@ fn mistakes_in_c_have_positions() {
     says("byte x;\ninit {\n\tc_code { now.x = = 1; }\n}", &["3:19: C cannot be read here"]);
     says("byte x;\ninit { c_code { now.y++; } }", &["2:21: the state has no variable `y`"]);
     says("byte x;\ninit { c_code { x++; } }", &["2:17: `x` is not declared in C"]);
-    says("init { byte x; c_code { Pinit->x++; } }", &["only a process of the type `init`"]);
+    says("active proctype P() { c_code { Pinit->x++; } }\ninit { byte x; skip }", &["only a process of the type `init`"]);
     says("c_decl {\n\tint f(int a) { return a + b; }\n}\nbyte x;\ninit { c_code { now.x = f(1); } }", &["2:28: `b` is not declared in C"]);
     says("c_decl { int x }\ninit { skip }", &["C cannot be read here"]);
     says("byte x;\ninit { c_code { now.x = f(1); } }", &["there is no function `f`"]);
@@ -43,7 +43,7 @@ fn mistakes_in_c_have_positions() {
     says("c_state \"int x\" \"Nowhere\"\ninit { skip }", &["`Nowhere` is not a scope"]);
     says("c_state \"int x\" \"Local P\"\ninit { skip }", &["there is no process type `P`"]);
     says("c_expr { 1 }\ninit { skip }", &["`c_expr` is a condition"]);
-    says("byte x;\ninit { c_code { goto out; out: now.x = 1; } }", &["`goto` of C"]);
+    says("byte x;\ninit { c_code { goto out; now.x = 1; } }", &["2:22: there is no label `out` in this piece of C"]);
 }
 
 #[test]

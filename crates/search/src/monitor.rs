@@ -42,6 +42,9 @@ const NO_ESTIMATE: u64 = u64::MAX;
 
 /// A step may use this share of the memory limit in any case, because the store yields.
 const SHARE_OF_A_STEP: u64 = 16;
+/// A step may use this many bytes, however small the limit is. A limit on the memory of states must
+/// not stop a model whose states would fit on disk.
+const LEAST_OF_A_STEP: u64 = 64 << 10;
 
 /// The memory as seen by steps in progress.
 struct Inside {
@@ -115,7 +118,9 @@ impl<'a> Monitor<'a> {
         let (patience, memory, inside) = (self.patience.clone(), self.task.limits.memory, Arc::clone(&self.inside));
         Enough::when(move |bytes| {
             inside.steps[worker].store(bytes, Ordering::Relaxed);
-            let room = |limit: u64| limit.saturating_sub(inside.elsewhere.load(Ordering::Relaxed)).max(limit / SHARE_OF_A_STEP);
+            let room = |limit: u64| {
+                limit.saturating_sub(inside.elsewhere.load(Ordering::Relaxed)).max(limit / SHARE_OF_A_STEP).max(LEAST_OF_A_STEP)
+            };
             patience.is_over() || memory.is_some_and(|limit| bytes > room(limit))
         })
     }

@@ -53,7 +53,7 @@ const EXAMPLES: &str = "\
 Examples:
   everypath replay path.json
   everypath replay path.json --svg path.svg
-  everypath replay path.json --code altbit       where the generated program is at each step
+  everypath replay abp.json --code altbit        where the generated program is at each step
   everypath replay model.pml.trail";
 
 impl Asks for Arguments {

@@ -12,11 +12,14 @@ use std::sync::Mutex;
 /// The partial file that is being written now.
 static PARTIAL: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Removes a partial output, which will not be completed.
-pub fn remove_partial() {
-    if let Some(partial) = lock(&PARTIAL).take() {
+/// Removes a partial output, because the process ends now. No other thread can create one after
+/// this.
+pub fn remove_partial_at_exit() {
+    let mut current = lock(&PARTIAL);
+    if let Some(partial) = current.take() {
         let _ = fs::remove_file(partial);
     }
+    std::mem::forget(current);
 }
 
 /// A file that will be written.
@@ -44,7 +47,10 @@ impl Output {
             _ => {}
         }
         let partial = beside(&place).map_err(refuse)?;
-        match File::create(&partial).and_then(|_| fs::remove_file(&partial)) {
+        let current = lock(&PARTIAL);
+        let tried = File::create(&partial).and_then(|_| fs::remove_file(&partial));
+        drop(current);
+        match tried {
             Ok(()) => Ok(Output { path: place, partial: Some(partial) }),
             Err(error) => match OpenOptions::new().append(true).open(&place) {
                 Ok(_) => Ok(Output { path: place, partial: None }),
@@ -61,17 +67,25 @@ impl Output {
     /// Writes the file by calling `write`. If that fails, the old file is unchanged.
     pub fn write_with(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let place = self.partial.as_deref().unwrap_or(&self.path);
-        lock(&PARTIAL).clone_from(&self.partial);
-        let written = File::create(place).and_then(|file| {
+        // The file is created and renamed under the lock, so that an exit at this time leaves nothing
+        // behind.
+        let mut current = lock(&PARTIAL);
+        let created = File::create(place);
+        current.clone_from(&self.partial);
+        drop(current);
+        let written = created.and_then(|file| {
             let mut out = BufWriter::new(file);
             write(&mut out)?;
             out.flush()
         });
+        let mut current = lock(&PARTIAL);
         let moved = written.and_then(|()| self.partial.as_ref().map_or(Ok(()), |partial| fs::rename(partial, &self.path)));
-        match moved {
-            Ok(()) => *lock(&PARTIAL) = None,
-            Err(_) => remove_partial(),
+        if let Some(partial) = current.take()
+            && moved.is_err()
+        {
+            let _ = fs::remove_file(partial);
         }
+        drop(current);
         moved.map_err(|error| Failure::write(&self.path, error))
     }
 }

@@ -96,12 +96,13 @@ fn answer(place: &Place, over: Over) {
         // The reader of the answer may be slow, and the time limit does not apply to that. An
         // interrupt does end it.
         if over == Over::Interrupted {
+            output::remove_partial_at_exit();
             std::process::exit(KILLED);
         }
         return;
     }
     let Answer { text, complaint, exit } = reply(over);
-    output::remove_partial();
+    output::remove_partial_at_exit();
     write_answer(&text);
     if !complaint.is_empty() {
         let _ = writeln!(io::stderr(), "{complaint}");

@@ -97,6 +97,13 @@ fn a_piece_that_crashes_fails_and_releases_the_others() {
     let text = "byte x;\nactive proctype P() { skip; c_code_IS { volatile int *p = 0; *p = 1; }; x = 1 }\nactive proctype Q() { x == 1 }";
     let (success, _, said) = ran("crash", text, &generate::Options::default());
     assert!(!success && said.contains("P ended"), "{said}");
+    // It has crashed before the next process is started. A step of the parent begins with that.
+    let text = "byte x;\nproctype P() { c_code { volatile int *p = 0; *p = 1; }; x = 1 }\nproctype Q() { x == 1 }\n\
+                init { run P(); c_code { usleep(200000); }; run Q() }";
+    for (way, options) in main_ways().into_iter().filter(|(way, _)| !way.contains("loop")) {
+        let (success, _, said) = ran(&format!("crash-early-{way}"), text, &options);
+        assert!(!success && said.contains("P ended"), "{way}: {said}");
+    }
 }
 
 #[test]

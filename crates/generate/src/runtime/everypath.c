@@ -163,10 +163,13 @@ void gone(int number)
 {
 	if (!shares)
 		return;
-	end_of(number);
-	back_lock();
+	/* It may be noticed in the middle of a step, when the next process is started. */
+	if (own->depth++ == 0)
+		back_lock();
+	ask(END_PROCESS, number);
 	back_stop(STOP_FAILURE);
-	back_unlock(1);
+	ep_changed();
+	ep_again();
 }
 
 int ep_finish(void)

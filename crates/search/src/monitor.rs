@@ -46,8 +46,8 @@ const SHARE_OF_A_STEP: u64 = 16;
 /// not stop a model whose states would fit on disk.
 const LEAST_OF_A_STEP: u64 = 64 << 10;
 
-/// The part of the memory limit that is left free: between two measurements the process grows, and
-/// the report needs memory after the search.
+/// The part of the memory limit that a growing store leaves free: the process grows between two
+/// measurements, and the report needs memory after the search.
 const RESERVE_SHARE: u64 = 32;
 const MOST_RESERVE: u64 = 4 << 20;
 
@@ -167,14 +167,12 @@ impl<'a> Monitor<'a> {
         let steps = self.inside.steps.iter().map(|step| step.load(Ordering::Relaxed)).sum::<u64>();
         let store = store.budgeted();
         let known = search_bytes + store.map_or(0, Budgeted::bytes) + steps;
-        let reserve = limits.memory.map_or(0, |limit| (limit / RESERVE_SHARE).min(MOST_RESERVE));
-        let outside = self.measure(now, known) + reserve;
+        let outside = self.measure(now, known);
         let bytes = known + outside;
         self.inside.elsewhere.store(bytes - steps, Ordering::Relaxed);
-        if limits.memory.is_some()
-            && let Some(store) = store
-        {
-            store.leave_room(search_bytes + steps + outside);
+        if let (Some(limit), Some(store)) = (limits.memory, store) {
+            let reserve = (limit / RESERVE_SHARE).min(MOST_RESERVE);
+            store.leave_room(search_bytes + steps + outside + reserve);
         }
         if let Some(reason) = self.patience.at(now) {
             self.stop(reason);
@@ -198,7 +196,7 @@ impl<'a> Monitor<'a> {
                 transitions: sum(|w| &w.transitions),
                 waiting: sum(|w| &w.waiting),
                 depth: self.workers.iter().map(|w| w.depth.load(Ordering::Relaxed)).max().unwrap_or(0),
-                bytes: bytes - reserve,
+                bytes,
                 elapsed: now.duration_since(self.start),
                 remaining: (expected != NO_ESTIMATE).then(|| expected.saturating_sub(states)).filter(|&more| more > 0),
                 fill: None,

@@ -83,7 +83,7 @@ fn small_programs_have_the_violations_that_their_heads_say() {
         .collect();
     names.sort();
     assert!(names.len() > 20);
-    for name in &names {
+    testkit::in_parallel(&names, |name| {
         let text = std::fs::read_to_string(folder().join(format!("{name}.c"))).expect("the program");
         let expect = value(&text, "expect:").expect("what is expected");
         let levels = value(&text, "level:").map_or(vec!["-O0".to_owned(), "-Os".to_owned(), "-O2".to_owned()], |level| vec![level]);
@@ -101,5 +101,5 @@ fn small_programs_have_the_violations_that_their_heads_say() {
                 _ => assert!(violations.is_empty(), "{name} {level}: {violations:?}"),
             }
         }
-    }
+    });
 }

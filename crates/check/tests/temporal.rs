@@ -29,10 +29,10 @@ fn word(verdict: &Verdict) -> &'static str {
 
 #[test]
 fn every_model_has_the_verdicts_its_header_says() {
-    let mut compared = 0;
-    let mut wrong = Vec::new();
-    for (name, text) in testkit::models::texts("promela/temporal", &["pml"]) {
-        let program = program(&name, &text);
+    let results = testkit::in_parallel(&testkit::models::texts("promela/temporal", &["pml"]), |(name, text)| {
+        let mut compared = 0;
+        let mut wrong = Vec::new();
+        let program = program(name, text);
         for line in text.lines().filter_map(|line| line.strip_prefix("// expect")) {
             let (how, expected) = line.split_once(':').unwrap_or_else(|| panic!("{name}: {line}"));
             let fairness = if how.contains("weak") { Fair::Weak } else { Fair::Any };
@@ -60,7 +60,10 @@ fn every_model_has_the_verdicts_its_header_says() {
                 }
             }
         }
-    }
+        (compared, wrong)
+    });
+    let compared: usize = results.iter().map(|(compared, _)| compared).sum();
+    let wrong: Vec<String> = results.into_iter().flat_map(|(_, wrong)| wrong).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(compared > 80, "{compared}");
 }

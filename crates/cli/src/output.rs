@@ -67,8 +67,8 @@ impl Output {
     /// Writes the file by calling `write`. If that fails, the old file is unchanged.
     pub fn write_with(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let place = self.partial.as_deref().unwrap_or(&self.path);
-        // The file is created and renamed under the lock, so that an exit at this time leaves nothing
-        // behind.
+        // The file is created and renamed under the lock, so that an exit at this time leaves
+        // nothing behind.
         let mut current = lock(&PARTIAL);
         let created = File::create(place);
         current.clone_from(&self.partial);

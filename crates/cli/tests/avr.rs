@@ -139,9 +139,7 @@ fn small_programs_have_the_verdicts_of_their_heads() {
         .collect();
     names.sort();
     assert!(names.len() > 20);
-    for name in names {
-        example(&format!("small/{name}"));
-    }
+    testkit::in_parallel(&names, |name| example(&format!("small/{name}")));
 }
 
 #[test]

@@ -348,7 +348,7 @@ fn files_are_named_as_seen_from_where_the_search_goes_on() {
         std::fs::create_dir_all(folder.path(name)).expect("a folder");
     }
     folder.write("models/main.pml", "#include \"part.h\"\n");
-    folder.write("models/part.h", "int n;\nactive proctype P() { do :: n < 300000 -> n++ :: else -> break od;\n assert(n == 1) }\n");
+    folder.write("models/part.h", "int n;\nactive proctype P() { do :: n < 20000 -> n++ :: else -> break od;\n assert(n == 1) }\n");
     let save = ["check", "models/main.pml", "--search", "bfs", "--depth", "1000", "--checkpoint", "saved/one"];
     folder.run(&save).exits(3);
     let resumed = |from: &str, file: &str, more: &[&str]| {

@@ -22,7 +22,7 @@ const TURNS: &str = "byte n;\nactive proctype P() { do :: n < 80 && n % 2 == 0 -
                      active proctype Q() { do :: n < 80 && n % 2 == 1 -> n++ :: n == 80 -> assert(false) od }\n";
 
 /// A long path to an assertion that fails, with steps that do not matter.
-const LONG: &str = "int n; byte m;\nactive proctype P() { do :: n < 3000 -> n++; m++ :: else -> assert(false) od }\n";
+const LONG: &str = "int n; byte m;\nactive proctype P() { do :: n < 20000 -> n++; m++ :: else -> assert(false) od }\n";
 
 /// The work that follows a violation: a name, the model, and the options.
 fn works() -> Vec<(&'static str, String, Vec<&'static str>)> {
@@ -46,7 +46,7 @@ fn worked(process: u32) -> u64 {
 fn a_limit_does_not_take_a_violation_back() {
     for (work, text, options) in works() {
         let folder = Folder::with("m.pml", text).all_orders();
-        let arguments = [&["check", "m.pml", "--json", "--threads", "1", "--memory", "1G", "--time", "4s"], &options[..]].concat();
+        let arguments = [&["check", "m.pml", "--json", "--threads", "1", "--memory", "1G", "--time", "3s"], &options[..]].concat();
         let run = folder.run(&arguments).exits(1);
         let json = run.json();
         assert_eq!(json["verdict"], "violated", "{work}: {json}");

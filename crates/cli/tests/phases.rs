@@ -209,7 +209,7 @@ fn searching() {
     let folder = Folder::with("vast.pml", VAST).all_orders();
     for (number, options) in every_search().iter().enumerate() {
         let arguments = [&["check", "vast.pml", "--threads", "1"], &options[..]].concat();
-        assert_eq!(limited(&folder, &arguments, 300), 3, "{options:?}");
+        assert_eq!(limited(&folder, &arguments, 200), 3, "{options:?}");
         // Signals are handled in the same way; every third case is enough.
         if number % 3 == 0 {
             interrupted(&folder, &arguments, 200, true);
@@ -251,7 +251,7 @@ fn inside_steps() {
         folder.write("long.pml", text);
         for engine in ["jit", "vm"] {
             let arguments = ["check", "long.pml", "--threads", "1", "--engine", engine, "--memory", "1G"];
-            limited(&folder, &arguments, 1000);
+            limited(&folder, &arguments, 600);
             interrupted(&folder, &arguments, 300, true);
         }
     }

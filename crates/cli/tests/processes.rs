@@ -15,8 +15,8 @@ const OWNERS: [&[&str]; 5] = [&[], &["--owner", "counters"], &["--owner", "proce
 /// Three processes take turns and count.
 const TURNS: &str = "byte turn, a, b;
 active [3] proctype P() { byte mine;
-  do :: turn == _pid -> mine = (mine + 1) % 5; a = (a + mine) % 7; turn = (turn + 1) % 3
-     :: b < 6 -> b++
+  do :: turn == _pid -> mine = (mine + 1) % 3; a = (a + mine) % 5; turn = (turn + 1) % 3
+     :: b < 3 -> b++
      :: b > 0 -> b-- od }
 ";
 

@@ -6,7 +6,8 @@
 //! [`mod@shrink`] reduces a program that shows a difference. [`engines`] compares two engines with
 //! each other; [`rules`] tests any engine on each rule by name. [`mod@lf`] generates LF programs
 //! and evaluates them. [`models`] reads the models of the project, [`states`] finds the first
-//! states of a system, and [`passed_over`] reports tests that cannot run.
+//! states of a system, [`in_parallel`] uses all processors, and [`passed_over`] reports tests that
+//! cannot run.
 #![forbid(unsafe_code)]
 
 pub mod assembly;
@@ -16,6 +17,7 @@ pub mod large;
 pub mod lf;
 pub mod models;
 pub mod naive;
+mod parallel;
 mod passed_over;
 pub mod promela_gen;
 pub mod random;
@@ -23,4 +25,5 @@ pub mod rules;
 pub mod shrink;
 pub mod states;
 
+pub use parallel::in_parallel;
 pub use passed_over::passed_over;

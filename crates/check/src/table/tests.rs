@@ -115,6 +115,78 @@ fn run(asked: &Asked, combination: &Combination, threads: usize) -> Result<Check
     run_in(subject, &plan, &Surroundings { checkpoints, disk: Some(&folder), ..Surroundings::default() })
 }
 
+/// What the combinations of one method and one order were: refused, unreduced, and how many ran.
+#[derive(Default)]
+struct Tried {
+    refusals: HashMap<&'static str, usize>,
+    unreduced: HashMap<&'static str, usize>,
+    runs: usize,
+}
+
+fn tried(method: Method, order: Order) -> Tried {
+    let Tried { mut refusals, mut unreduced, mut runs } = Tried::default();
+    let models = [true, false].map(|holds| (holds, model(method, holds)));
+    let numbers = counted(&models[0].1.program);
+    for &store in StoreKind::ALL {
+        for &fairness in Fair::ALL {
+            for saved in [false, true] {
+                // A search that is saved is the same search, so it is tried without a
+                // reduction only, and the shortest run is asked for only once.
+                let reductions = if saved || method == Method::Terminal {
+                    &[(Por::Off, false)][..]
+                } else {
+                    &[(Por::Off, false), (Por::On, false), (Por::On, true)]
+                };
+                for (&(reduction, shortest), (holds, asked)) in reductions.iter().flat_map(|r| models.iter().map(move |m| (r, m))) {
+                    let combination = Combination { order, store, method, fairness, reduction, shortest, saved, several: false };
+                    // With fairness the table switches every reduction off but that of an
+                    // exploration, so one store for each order is enough.
+                    let repeated = reduction == Por::On && fairness != Fair::Any && !(order as usize + store as usize).is_multiple_of(7);
+                    if repeated || shortest && (fairness != Fair::Any || method == Method::Exploration) {
+                        continue;
+                    }
+                    // Two workers are tried only once: neither fairness nor saving changes
+                    // what they do.
+                    let alone = saved || shortest || fairness != Fair::Any;
+                    for threads in if alone { 1..=1 } else { 1..=2 } {
+                        let checked = run(asked, &combination, threads);
+                        // The shortest finite run is looked for breadth first.
+                        let breadth = Combination { order: Order::Breadth, ..combination };
+                        let finite = shortest && method == Method::FiniteRun;
+                        let said = combination.guarantee().and_then(|said| if finite { breadth.guarantee() } else { Ok(said) });
+                        let guarantee = match (said, checked) {
+                            (Err(Refusal::Combination(why)), Err(told)) => {
+                                assert_eq!(told, Refusal::Combination(why), "{combination:?}");
+                                *refusals.entry(why).or_default() += 1;
+                                continue;
+                            }
+                            (Ok(guarantee), Ok(checked)) => {
+                                verify(&combination, guarantee, &checked, *holds);
+                                let found = &checked.outcome.statistics;
+                                // Two workers may both take a state of the bit array for
+                                // new.
+                                // Components of all states are found without a reduction.
+                                let reduced = method != Method::Terminal && said_of_reduction(&combination, &checked);
+                                *unreduced.entry(combination.unreduced().unwrap_or_default()).or_default() += 1;
+                                let counted = (found.states, found.transitions);
+                                if method == Method::Exploration && *holds && (store != StoreKind::Bits || threads == 1) {
+                                    let right = if reduced { counted < numbers } else { counted == numbers };
+                                    assert!(right, "{combination:?}: {counted:?}, and without a reduction {numbers:?}");
+                                }
+                                guarantee
+                            }
+                            (said, done) => panic!("{combination:?}: the table says {said:?}, the run {done:?}"),
+                        };
+                        assert_eq!(guarantee == Guarantee::FindsOnly, !store.is_exact());
+                        runs += 1;
+                    }
+                }
+            }
+        }
+    }
+    Tried { refusals, unreduced, runs }
+}
+
 #[test]
 fn every_combination_is_refused_or_right() {
     let mut refusals: HashMap<&str, usize> = HashMap::new();
@@ -134,69 +206,15 @@ fn every_combination_is_refused_or_right() {
             }
         }
     }
-    for method in METHODS {
-        let models = [true, false].map(|holds| (holds, model(method, holds)));
-        let numbers = counted(&models[0].1.program);
-        for &order in Order::ALL {
-            for &store in StoreKind::ALL {
-                for &fairness in Fair::ALL {
-                    for saved in [false, true] {
-                        // A search that is saved is the same search, so it is tried without a
-                        // reduction only, and the shortest run is asked for only once.
-                        let reductions = if saved || method == Method::Terminal {
-                            &[(Por::Off, false)][..]
-                        } else {
-                            &[(Por::Off, false), (Por::On, false), (Por::On, true)]
-                        };
-                        for (&(reduction, shortest), (holds, asked)) in reductions.iter().flat_map(|r| models.iter().map(move |m| (r, m))) {
-                            let combination = Combination { order, store, method, fairness, reduction, shortest, saved, several: false };
-                            // With fairness the table switches every reduction off but that of an
-                            // exploration, so one store for each order is enough.
-                            let repeated =
-                                reduction == Por::On && fairness != Fair::Any && !(order as usize + store as usize).is_multiple_of(7);
-                            if repeated || shortest && (fairness != Fair::Any || method == Method::Exploration) {
-                                continue;
-                            }
-                            // Two workers are tried only once: neither fairness nor saving changes
-                            // what they do.
-                            let alone = saved || shortest || fairness != Fair::Any;
-                            for threads in if alone { 1..=1 } else { 1..=2 } {
-                                let checked = run(asked, &combination, threads);
-                                // The shortest finite run is looked for breadth first.
-                                let breadth = Combination { order: Order::Breadth, ..combination };
-                                let finite = shortest && method == Method::FiniteRun;
-                                let said = combination.guarantee().and_then(|said| if finite { breadth.guarantee() } else { Ok(said) });
-                                let guarantee = match (said, checked) {
-                                    (Err(Refusal::Combination(why)), Err(told)) => {
-                                        assert_eq!(told, Refusal::Combination(why), "{combination:?}");
-                                        *refusals.entry(why).or_default() += 1;
-                                        continue;
-                                    }
-                                    (Ok(guarantee), Ok(checked)) => {
-                                        verify(&combination, guarantee, &checked, *holds);
-                                        let found = &checked.outcome.statistics;
-                                        // Two workers may both take a state of the bit array for
-                                        // new.
-                                        // Components of all states are found without a reduction.
-                                        let reduced = method != Method::Terminal && said_of_reduction(&combination, &checked);
-                                        *unreduced.entry(combination.unreduced().unwrap_or_default()).or_default() += 1;
-                                        let counted = (found.states, found.transitions);
-                                        if method == Method::Exploration && *holds && (store != StoreKind::Bits || threads == 1) {
-                                            let right = if reduced { counted < numbers } else { counted == numbers };
-                                            assert!(right, "{combination:?}: {counted:?}, and without a reduction {numbers:?}");
-                                        }
-                                        guarantee
-                                    }
-                                    (said, done) => panic!("{combination:?}: the table says {said:?}, the run {done:?}"),
-                                };
-                                assert_eq!(guarantee == Guarantee::FindsOnly, !store.is_exact());
-                                runs += 1;
-                            }
-                        }
-                    }
-                }
-            }
+    let pairs: Vec<(Method, Order)> = METHODS.iter().flat_map(|&method| Order::ALL.iter().map(move |&order| (method, order))).collect();
+    for tried in testkit::in_parallel(&pairs, |&(method, order)| tried(method, order)) {
+        for (why, number) in tried.refusals {
+            *refusals.entry(why).or_default() += number;
         }
+        for (why, number) in tried.unreduced {
+            *unreduced.entry(why).or_default() += number;
+        }
+        runs += tried.runs;
     }
     assert_eq!(refusals.len(), RULES.len(), "every rule refuses something: {refusals:?}");
     assert_eq!(unreduced.len(), UNREDUCED.len() + 1, "every rule switches a reduction off, and some are on: {unreduced:?}");

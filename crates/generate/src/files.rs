@@ -4,7 +4,7 @@
 use crate::expression::call;
 use crate::names::number;
 use crate::pieces::{HERE, is_shared_scope, number_lines};
-use crate::{Generator, Layout, Options};
+use crate::{Generator, Options, ProgramLayout};
 use promela::PieceKind;
 use promela::ast::{Embedded, Proctype, Step, Stmt, StmtKind, TypeName, Unit};
 use std::collections::HashMap;
@@ -208,7 +208,7 @@ impl Generator<'_> {
                     }
                 }
                 Step::Statement(Stmt { kind: StmtKind::EmbeddedDeclarations(fragment), .. }) => {
-                    if self.options.layout == Layout::Loop && fragment.text.split_whitespace().any(|word| word == "static") {
+                    if self.options.layout == ProgramLayout::Loop && fragment.text.split_whitespace().any(|word| word == "static") {
                         self.warn(fragment.span, "in one process, all instances of this type share a `static` variable");
                     }
                     let place = self.line_directive(fragment.place(0, 1));
@@ -231,13 +231,13 @@ impl Generator<'_> {
 
     fn text(&self, name: &str, declarations: &str, starts: &[String], body: &str) -> String {
         let mut text = String::from("/* Generated: changes made here are lost. */\n#include \"init.h\"\n\n");
-        let whole = self.options.layout == Layout::Loop && name == "init";
+        let whole = self.options.layout == ProgramLayout::Loop && name == "init";
         if whole {
             // One unit, so that pieces of C are in the program once.
             self.processes().iter().for_each(|process| text.push_str(&format!("#include \"{}.c\"\n", process.name.text)));
             text.push('\n');
         }
-        if self.options.layout == Layout::Loop {
+        if self.options.layout == ProgramLayout::Loop {
             let _ = writeln!(text, "static int process_{name}(void)\n{{");
         } else {
             text.push_str("int main(int argc, char *argv[])\n{\n");
@@ -292,7 +292,7 @@ fn runtime(options: &Options) -> impl Iterator<Item = (&'static str, &'static st
         ("channels.c", include_str!("runtime/channels.c")),
     ];
     let place = match (options.layout, options.transport.broker()) {
-        (Layout::Loop, _) => vec![("loop.c", include_str!("runtime/loop.c"))],
+        (ProgramLayout::Loop, _) => vec![("loop.c", include_str!("runtime/loop.c"))],
         (_, Some(_)) => vec![("spawn.c", include_str!("runtime/spawn.c")), ("broker.c", include_str!("runtime/broker.c"))],
         _ => vec![("spawn.c", include_str!("runtime/spawn.c")), ("memory.c", include_str!("runtime/memory.c"))],
     };
@@ -301,8 +301,8 @@ fn runtime(options: &Options) -> impl Iterator<Item = (&'static str, &'static st
 
 fn makefile(name: &str, processes: &[&Proctype], options: &Options, tests: bool) -> String {
     let mut programs: Vec<&str> = match options.layout {
-        Layout::Processes => processes.iter().map(|process| &*process.name.text).collect(),
-        Layout::Loop => Vec::new(),
+        ProgramLayout::Processes => processes.iter().map(|process| &*process.name.text).collect(),
+        ProgramLayout::Loop => Vec::new(),
     };
     programs.push("init");
     let objects: Vec<String> = runtime(options).filter_map(|(name, _)| Some(format!("{}.o", name.strip_suffix(".c")?))).collect();
@@ -318,7 +318,7 @@ fn makefile(name: &str, processes: &[&Proctype], options: &Options, tests: bool)
     for program in &programs {
         let _ = writeln!(text, "{program}: {program}.o $(OBJECTS)\n\t$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)\n");
     }
-    if options.layout == Layout::Loop {
+    if options.layout == ProgramLayout::Loop {
         let sources: Vec<String> = processes.iter().map(|process| format!("{}.c", process.name.text)).collect();
         let _ = writeln!(text, "init.o: {}\n", sources.join(" "));
     }

@@ -25,7 +25,7 @@ mod senders;
 mod statement;
 
 pub use mapping::check as check_mapping;
-pub use options::{Layout, Options, Transport};
+pub use options::{Options, ProgramLayout, Transport};
 pub use rust::program as rust_program;
 
 use promela::Hybrid;
@@ -100,7 +100,7 @@ impl<'a> Generator<'a> {
     fn new(hybrid: &'a Hybrid, map: &'a SourceMap, options: &'a Options) -> Generator<'a> {
         let mut names = names::Names::of(&hybrid.program);
         // In one process of the system, who waits must give way to the others.
-        names.shares |= options.layout == Layout::Loop;
+        names.shares |= options.layout == ProgramLayout::Loop;
         Generator {
             map,
             hybrid,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Where the processes of the model live.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
+pub enum ProgramLayout {
     /// Each is a process of the system.
     #[default]
     Processes,
@@ -53,7 +53,7 @@ impl Transport {
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Where the processes live.
-    pub layout: Layout,
+    pub layout: ProgramLayout,
     /// What carries messages.
     pub transport: Transport,
     /// What carries those of single channels instead, by the names of variables.
@@ -63,7 +63,7 @@ pub struct Options {
 impl Options {
     /// Why these choices do not go together.
     pub fn refusal(&self) -> Option<&'static str> {
-        if self.layout == Layout::Loop && self.transport.broker().is_some() {
+        if self.layout == ProgramLayout::Loop && self.transport.broker().is_some() {
             return Some("in one process nothing has to be sent over sockets: use queues in memory");
         }
         if self.channels.values().any(|transport| transport.broker().is_some()) {

@@ -6,7 +6,7 @@
 //! the `switch`.
 
 use crate::statement::is_timeout;
-use crate::{Around, Generator, Layout};
+use crate::{Around, Generator, ProgramLayout};
 use promela::ast::{Binary, Expr, ExprKind, Receive, Step, Stmt, StmtKind};
 use source::Span;
 
@@ -110,7 +110,7 @@ impl Generator<'_> {
         if looping {
             self.line(&format!("while (1) {{ /* selection #{number} */"));
             self.indent += 1;
-            if repeats && self.options.layout == Layout::Loop {
+            if repeats && self.options.layout == ProgramLayout::Loop {
                 self.line("ep_turn();");
             }
         } else if outside {

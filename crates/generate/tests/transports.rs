@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Folder, builds, ways, with_options};
-use generate::{Layout, Options, Transport};
+use generate::{Options, ProgramLayout, Transport};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -202,11 +202,11 @@ fn what_does_not_go_together_is_refused() {
         let channels = channel.map(|transport| ("q".to_owned(), transport)).into_iter().collect();
         Options { layout, transport, channels }.refusal().is_some()
     };
-    assert!(refused(Layout::Loop, Transport::Tcp, None));
-    assert!(refused(Layout::Processes, Transport::Memory, Some(Transport::Unix)));
-    assert!(refused(Layout::Processes, Transport::Unix, Some(Transport::SystemV)));
-    assert!(!refused(Layout::Processes, Transport::Posix, Some(Transport::SystemV)));
-    assert!(!refused(Layout::Loop, Transport::Memory, Some(Transport::SystemV)));
+    assert!(refused(ProgramLayout::Loop, Transport::Tcp, None));
+    assert!(refused(ProgramLayout::Processes, Transport::Memory, Some(Transport::Unix)));
+    assert!(refused(ProgramLayout::Processes, Transport::Unix, Some(Transport::SystemV)));
+    assert!(!refused(ProgramLayout::Processes, Transport::Posix, Some(Transport::SystemV)));
+    assert!(!refused(ProgramLayout::Loop, Transport::Memory, Some(Transport::SystemV)));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_loop_waits_without_using_time_and_ends_when_nobody_can_move() {
         return;
     }
     let text = "chan q = [1] of { byte };\nactive proctype P() { byte v; printf(\"waits\\n\"); if :: q?v :: timeout -> printf(\"late\\n\") fi; q?v }";
-    let options = Options { layout: Layout::Loop, ..Options::default() };
+    let options = Options { layout: ProgramLayout::Loop, ..Options::default() };
     let made = with_options(text, false, &options).expect("right");
     let folder = Folder::new("loop-waits");
     folder.write(&made);

@@ -116,6 +116,18 @@ pub(crate) struct Expressions<'a> {
     numbers: Vec<(Addr, u32)>,
 }
 
+impl Expressions<'_> {
+    /// The files in which a front-end reads each text, named by its number.
+    fn readings(&self, name: fn(usize) -> String) -> Vec<Reading> {
+        let named = self.texts.iter().enumerate();
+        named.map(|(number, given)| Reading { file: name(number), start: 0, given: given.clone() }).collect()
+    }
+
+    fn set_atoms(&mut self, atoms: &[Vec<AtomId>]) {
+        self.atoms = atoms.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
+    }
+}
+
 /// The kind of a front-end.
 pub(crate) enum Front {
     /// A program, which is verified afterwards.
@@ -124,15 +136,18 @@ pub(crate) enum Front {
     Graph(Reads<Lts>),
 }
 
+/// A file that a Promela text includes.
+fn included(files: &mut dyn Files, wanted: &str, from: &str) -> Result<::promela::Included, String> {
+    let (name, text) = files.read(wanted, from)?;
+    Ok(::promela::Included { name, text: without_mark(&text).to_owned() })
+}
+
 /// Divides a text of a model and a program. The warnings are about the program's part.
 pub fn hybrid(source: Input<'_>, comments: bool) -> Result<(Hybrid, SourceMap, Vec<Diagnostic>), Rejected> {
     let (mut map, mut diagnostics) = (SourceMap::new(), Vec::new());
     let Some(file) = text(&mut map, &source, &mut diagnostics) else { return Err(Rejected { map, diagnostics }) };
     let Input { files, defines, .. } = source;
-    let mut loader = |wanted: &str, from: &str| {
-        let (name, text) = files.read(wanted, from)?;
-        Ok(::promela::Included { name, text: without_mark(&text).to_owned() })
-    };
+    let mut loader = |wanted: &str, from: &str| included(files, wanted, from);
     let (hybrid, found) = ::promela::hybrid(&mut map, file, &mut loader, defines, comments);
     diagnostics.extend(found);
     match hybrid {
@@ -245,9 +260,9 @@ pub(crate) fn promela(
     readings.extend(more);
     // Formulas and expressions are read after the model, with its macros, as if they were in files
     // that it includes.
-    let included = |text: &str, name| if text.is_empty() { String::new() } else { format!("\n#include \"{name}\"\n") };
-    let included = included(&stated, FORMULAS) + &included(&asked, EXPRESSIONS);
-    let bytes = [source.bytes, included.as_bytes()].concat();
+    let include = |text: &str, name| if text.is_empty() { String::new() } else { format!("\n#include \"{name}\"\n") };
+    let includes = include(&stated, FORMULAS) + &include(&asked, EXPRESSIONS);
+    let bytes = [source.bytes, includes.as_bytes()].concat();
     let file = text(map, &Input { name: source.name, bytes: &bytes, defines, formulas, files: &mut NoFiles }, diagnostics)?;
     let mut loader = |wanted: &str, from: &str| {
         if wanted == FORMULAS && !stated.is_empty() {
@@ -256,8 +271,7 @@ pub(crate) fn promela(
         if wanted == EXPRESSIONS && !asked.is_empty() {
             return Ok(::promela::Included { name: EXPRESSIONS.to_owned(), text: asked.clone() });
         }
-        let (name, text) = files.read(wanted, from)?;
-        Ok(::promela::Included { name, text: without_mark(&text).to_owned() })
+        included(files, wanted, from)
     };
     let compiled = ::promela::compile(map, file, &mut loader, defines);
     diagnostics.extend(compiled.diagnostics);
@@ -268,7 +282,7 @@ pub(crate) fn promela(
         diagnostics.push(Diagnostic::error(Span::new(file, at, at + 1), "an expression has no braces"));
     }
     show_as_given(map, diagnostics, &readings);
-    expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
+    expressions.set_atoms(&compiled.values);
     expressions.numbers = compiled.numbers;
     compiled.program
 }
@@ -280,10 +294,7 @@ pub fn lint(source: Input<'_>) -> (SourceMap, Vec<Diagnostic>) {
     let is_promela = language(source.name, source.bytes).is_some_and(|language| language.name == "Promela");
     let Some(file) = is_promela.then(|| text(&mut map, &source, &mut Vec::new())).flatten() else { return (map, Vec::new()) };
     let Input { files, defines, .. } = source;
-    let mut loader = |wanted: &str, from: &str| {
-        let (name, text) = files.read(wanted, from)?;
-        Ok(::promela::Included { name, text: without_mark(&text).to_owned() })
-    };
+    let mut loader = |wanted: &str, from: &str| included(files, wanted, from);
     let warnings = ::promela::lint(&mut map, file, &mut loader, defines);
     (map, warnings)
 }
@@ -335,11 +346,8 @@ pub(crate) fn lf(
     let request = ::lf::Request { defines: &constants, formulas, expressions: &texts, options };
     let compiled = ::lf::compile(map, file, &mut loader, request);
     diagnostics.extend(compiled.diagnostics);
-    let named = expressions.texts.iter().enumerate();
-    let readings: Vec<Reading> =
-        named.map(|(number, given)| Reading { file: ::lf::name_of_expression(number), start: 0, given: given.clone() }).collect();
-    show_as_given(map, diagnostics, &readings);
-    expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
+    show_as_given(map, diagnostics, &expressions.readings(::lf::name_of_expression));
+    expressions.set_atoms(&compiled.values);
     compiled.program
 }
 
@@ -382,11 +390,8 @@ pub(crate) fn avr(
     let mut sources = |wanted: &str| files.read(wanted, name).ok().map(|(_, text)| text);
     let compiled = ::avr::compile(map, file, bytes, ::avr::Request { defines, formulas, expressions: &texts, sources: &mut sources });
     diagnostics.extend(compiled.diagnostics);
-    let named = expressions.texts.iter().enumerate();
-    let readings: Vec<Reading> =
-        named.map(|(number, given)| Reading { file: ::avr::name_of_expression(number), start: 0, given: given.clone() }).collect();
-    show_as_given(map, diagnostics, &readings);
-    expressions.atoms = compiled.values.iter().map(|list| list.iter().map(|atom| atom.0.into()).collect()).collect();
+    show_as_given(map, diagnostics, &expressions.readings(::avr::name_of_expression));
+    expressions.set_atoms(&compiled.values);
     compiled.program
 }
 

@@ -56,6 +56,14 @@ impl System for Foresighted<'_> {
         self.system.is_valid_end(state)
     }
 
+    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
+        self.system.atoms(state)
+    }
+
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        self.system.values(state, atoms, out)
+    }
+
     fn describe_fault(&self, code: FaultCode) -> Fault {
         self.system.describe_fault(code)
     }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::{Exit, input, say};
 use clap::{Args, ValueEnum};
-use generate::{Layout, Options, Transport};
+use generate::{Options, ProgramLayout, Transport};
 use report::json;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -93,7 +93,7 @@ impl Arguments {
     fn options(&self) -> Result<Options, Failure> {
         let mut options = Options::default();
         if self.layout == LayoutName::Loop {
-            options.layout = Layout::Loop;
+            options.layout = ProgramLayout::Loop;
         }
         for given in &self.transport {
             let (channel, name) = given.split_once('=').map_or((None, given.as_str()), |(channel, name)| (Some(channel), name));

@@ -1,7 +1,7 @@
 //! Generates programs, builds and runs them.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
-use generate::{Layout, Options, Transport};
+use generate::{Options, ProgramLayout, Transport};
 use promela::NoFiles;
 use source::{Diagnostic, SourceMap};
 use std::collections::BTreeMap;
@@ -120,13 +120,13 @@ pub fn root() -> &'static Path {
 /// Every layout with every transport.
 pub fn ways() -> Vec<(&'static str, Options)> {
     let all = [
-        ("memory", Layout::Processes, Transport::Memory),
-        ("sysv", Layout::Processes, Transport::SystemV),
-        ("posix", Layout::Processes, Transport::Posix),
-        ("unix", Layout::Processes, Transport::Unix),
-        ("tcp", Layout::Processes, Transport::Tcp),
-        ("loop", Layout::Loop, Transport::Memory),
-        ("loop-posix", Layout::Loop, Transport::Posix),
+        ("memory", ProgramLayout::Processes, Transport::Memory),
+        ("sysv", ProgramLayout::Processes, Transport::SystemV),
+        ("posix", ProgramLayout::Processes, Transport::Posix),
+        ("unix", ProgramLayout::Processes, Transport::Unix),
+        ("tcp", ProgramLayout::Processes, Transport::Tcp),
+        ("loop", ProgramLayout::Loop, Transport::Memory),
+        ("loop-posix", ProgramLayout::Loop, Transport::Posix),
     ];
     all.into_iter().map(|(name, layout, transport)| (name, Options { layout, transport, channels: BTreeMap::new() })).collect()
 }

@@ -319,7 +319,7 @@ fn tell_end(end: &RunEnd, figures: RunFigures) {
         RunEnd::Deadlock(waiting) => {
             let mut text = format!("deadlock {after}: no process can continue\n");
             for Stuck { process, name, statement, position, needs } in waiting {
-                let place = position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
+                let place = position.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
                 let needs = if needs.is_empty() { String::new() } else { format!(", which needs {}", needs.join(" or ")) };
                 text.push_str(&format!("  {name} {process} waits at `{statement}`{place}{needs}\n"));
             }

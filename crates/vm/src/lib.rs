@@ -255,7 +255,9 @@ pub fn position_at(program: &Program, addr: Addr) -> Option<Position> {
 /// The expression of an assertion, taken from the text of its statement: without the keyword and
 /// the outer parentheses.
 fn asserted(statement: &str) -> &str {
-    let Some(rest) = statement.strip_prefix("assert").map(str::trim) else {
+    // LF writes it in capitals.
+    let written = ["assert", "ASSERT "].into_iter().find_map(|keyword| statement.strip_prefix(keyword));
+    let Some(rest) = written.map(str::trim) else {
         // In assembly the statement is the instruction alone.
         return if statement == "ASSERT" { "" } else { statement };
     };

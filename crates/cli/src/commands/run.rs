@@ -157,6 +157,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let cancel = interrupt::on_signal();
     let mut defines = arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?;
     let is_lf = input::language_of(&arguments.model.model)? == Some("LF");
+    if is_lf && let Some((name, _)) = defines.iter().find(|(name, _)| name == "console" || name == "console_length") {
+        let why = "a run reads what is typed at the console; the other commands read what this names";
+        return Err(Failure::Call(format!("`-D {name}`: {why}")));
+    }
     if is_lf && !defines.iter().any(|(name, _)| name == "devices") {
         defines.push(("devices".to_owned(), "host".to_owned()));
     }

@@ -26,7 +26,6 @@ pub struct ViolationJson {
     /// The line, from 1.
     pub line: Option<u32>,
     /// The column, from 1, if it is known.
-    #[serde(default)]
     pub column: Option<u32>,
 }
 

@@ -213,7 +213,7 @@ fn faults_are_told_with_their_values() {
     ] {
         assert_eq!(because(&format!("{array}active proctype P() {{ {body} }}\n")), told, "{body}");
     }
-    // One step of LF has many statements. What they store counts, and what they read before does not.
+    // A step of LF has many statements. What they store counts, and what they read before does not.
     let of_lf = |body: &str| {
         let text = format!("MODULE M; VAR a : ARRAY 3 OF INT8; s : SET; n, m : INTEGER; BEGIN {body} END M.");
         let json = Folder::with("m.lf", text).run(&["check", "m.lf", "--json"]).exits(1).json();

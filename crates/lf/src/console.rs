@@ -21,7 +21,7 @@ impl Default for Console {
 
 impl Console {
     /// The characters of a text can be typed, any number of times: `a-z` stands for all from the
-    /// first to the last, `\n` for the end of a line, `\-` and `\\` for these characters themselves.
+    /// first to the last, `\n` for the end of a line, `\-` and `\\` for these characters.
     pub fn typing(self, text: &str) -> Result<Console, &'static str> {
         let mut signs = Vec::new();
         let mut rest = text.bytes();

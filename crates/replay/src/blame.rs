@@ -62,7 +62,7 @@ impl Step<'_> {
                     (0..op.pops()).for_each(|_| _ = run.pop());
                     run.read.clear();
                 }
-                op if may_change_the_state(op) => return Reached::Nothing,
+                op if !is_pure(op) => return Reached::Nothing,
                 op => Here { program: self.program, state: &state, map: self.map }.evaluate(op, self.pid, self.ty, self.process, &mut run),
             }
         }
@@ -87,10 +87,10 @@ impl Step<'_> {
     }
 }
 
-/// Whether an operation that is neither a store nor a jump may change what later ones read. All
-/// but those that are known to change nothing may.
-fn may_change_the_state(op: Op) -> bool {
-    !matches!(
+/// Whether an operation that is neither a store nor a jump is known to change nothing that later
+/// ones read.
+fn is_pure(op: Op) -> bool {
+    let reads = matches!(
         op,
         Op::Ldc { .. }
             | Op::Ldg { .. }
@@ -121,7 +121,8 @@ fn may_change_the_state(op: Op) -> bool {
             | Op::Np {}
             | Op::Getprio {}
             | Op::Assert {}
-    ) && !(op.pops() == 2 && op.pushes() == 1)
+    );
+    reads || (op.pops() == 2 && op.pushes() == 1)
 }
 
 /// Why the first step of a process in a state fails, in a sentence.

@@ -592,6 +592,10 @@ fn confirm(narrator: &Narrator, mut outcome: Outcome, stop: &dyn Fn() -> bool) -
         match narrator.confirm_unless(violation, stop) {
             Ok(told) => {
                 steps = told;
+                // The interpreter knows the loop of a transition that never ends.
+                if let Some(fault) = steps.last().and_then(|step| step.fault.as_ref()).filter(|fault| fault.kind == violation.fault.kind) {
+                    violation.fault.position.clone_from(&fault.position);
+                }
                 if violation.fault.position.is_none() {
                     violation.fault.position = narrator.stuck(violation.trace.last_state());
                 }

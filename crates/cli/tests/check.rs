@@ -224,7 +224,7 @@ active proctype P() {
 fn statements_of_inlines_are_shown_with_actual_names() {
     let folder = Folder::with("model.pml", INLINED);
     let run = folder.run(&["check", "model.pml"]).exits(1);
-    assert!(run.out.starts_with("violated: assertion violated: y < 3 (model.pml:8)\n"), "{}", run.out);
+    assert!(run.out.starts_with("violated: assertion violated: y < 3 (model.pml:8:2)\n"), "{}", run.out);
     let line = run.out.lines().find(|line| line.contains("y = y + 1 + x")).expect("a step");
     assert!(line.contains("model.pml:8") && line.ends_with("y = y + 1 + x  (from line 3)"), "{line}");
     let json = folder.run(&["check", "model.pml", "--json"]).exits(1).json();

@@ -213,6 +213,20 @@ fn faults_are_told_with_their_values() {
     ] {
         assert_eq!(because(&format!("{array}active proctype P() {{ {body} }}\n")), told, "{body}");
     }
+    // A step of LF has many statements. What they store counts, and what they read before does not.
+    let of_lf = |body: &str| {
+        let text = format!("MODULE M; VAR a : ARRAY 3 OF INT8; s : SET; n, m : INTEGER; BEGIN {body} END M.");
+        let json = Folder::with("m.lf", text).run(&["check", "m.lf", "--json"]).exits(1).json();
+        json["trace"].as_array().and_then(|steps| steps.last()).map(|step| step["because"].clone()).unwrap_or_default()
+    };
+    for (body, told) in [
+        ("n := 2; n := n + 5; a[n] := 1", "the index is 7, and the array has 3 elements"),
+        ("m := 3; n := m; INC(n); ASSERT n < 4", "it read n = 4"),
+        ("n := 40; INCL(s, n)", "the number is 40"),
+        ("IF n = 0 THEN m := 1; RESCHEDULE; n := 5 END; m := m + n; ASSERT m = 1", "it read m = 6"),
+    ] {
+        assert_eq!(of_lf(body), told, "{body}");
+    }
     let text =
         Folder::with("model.pml", format!("{array}active proctype P() {{ i++; a[i] = 1 }}\n")).run(&["check", "model.pml"]).exits(1).out;
     assert!(text.contains("the index is 3, and `a` has 3 elements"), "{text}");

@@ -271,3 +271,63 @@ fn any_values_are_followed() {
         assert_eq!(json["violation"]["kind"], "assertion violated", "{close}: {json}");
     }
 }
+
+/// A loop that never ends is reported where it is, not where its action began, by all engines and
+/// in a run. Loops that end, before it and inside it, are not blamed.
+#[test]
+fn endless_loops_are_reported_where_they_are() {
+    for (body, line, column) in [
+        ("j := 2;\nFOR i := 0 TO 3 DO j := j + 1 END;\n WHILE i > 0 DO\nFOR j := 0 TO 9 DO g := j END; g := 0\nEND", 7, 2),
+        ("REPEAT g := 3 - g\n  UNTIL g = 5", 6, 3),
+        ("g := 1;\nFOR i := 0 TO 10 DO\nDown(3, j); i := 0\nEND", 6, 1),
+        ("g := 1; CHOICE\nWHILE g = 1 DO END\nOR WHILE g = 1 DO END END", 6, 1),
+    ] {
+        let text = format!(
+            "MODULE M; VAR g : INTEGER; PROCESS Down(n : INTEGER; VAR r : INTEGER); VAR i : INTEGER;\n\
+             BEGIN FOR i := 0 TO n DO r := i END; IF n > 0 THEN Down(n - 1, r) END END Down;\n\
+             PROCESS P; VAR i, j : INTEGER; BEGIN g := 1; RESCHEDULE; i := 0;\n\n{body}\nEND P;\nBEGIN CREATE P END M.\n"
+        );
+        let folder = Folder::with("m.lf", text);
+        for arguments in [&["check", "m.lf", "--json"][..], &["check", "m.lf", "--json", "--engine", "vm"]] {
+            let json = folder.run(arguments).exits(1).json();
+            let found = &json["violation"];
+            let place = (found["kind"].as_str(), found["line"].as_u64(), found["column"].as_u64());
+            assert_eq!(place, (Some("endless sequence"), Some(line), Some(column)), "{body}: {found}");
+        }
+        let found = &folder.run(&["run", "m.lf", "--json"]).exits(1).json()["violation"];
+        let is_choice = body.contains("CHOICE");
+        assert_eq!(found["kind"], "endless sequence", "{found}");
+        assert!(found["line"] == line || (is_choice && found["line"] == line + 1), "{body}: {found}");
+        // The trace ends in the violation that it claims.
+        folder.run(&["check", "m.lf", "--trace", "t"]).exits(1);
+        folder.run(&["replay", "t"]).exits(0);
+    }
+}
+
+/// A search knows what can be typed at the console, if it is told.
+#[test]
+fn the_console_gives_what_can_be_typed() {
+    let text = "MODULE M; IMPORT In; CONST WRONG = 12; VAR x : INTEGER; more : BOOLEAN;
+                BEGIN In.Int(x, more); ASSERT x # WRONG END M.";
+    let folder = Folder::with("m.lf", text);
+    let check = |arguments: &[&str]| folder.run(&[&["check", "m.lf", "--json"], arguments].concat()).json();
+    let digits = ["-D", "console=0-9\\n", "-D", "console_length=2"];
+    let found = check(&digits);
+    assert_eq!(found["violation"]["kind"], "assertion violated", "{found}");
+    for harmless in [
+        &["-D", "console=0-1\\n", "-D", "console_length=2"][..],
+        &["-D", "console=0-9", "-D", "console_length=1"],
+        &["-D", "console_length=2", "-D", "console=0-9", "-D", "WRONG=100"],
+        &["-D", "console=a-z"],
+    ] {
+        let held = check(harmless);
+        assert_eq!(held["verdict"], "holds", "{harmless:?}: {held}");
+        assert!(held["states"].as_u64().is_some_and(|states| states < 50_000), "{held}");
+    }
+    let negative = check(&["-D", "console=-0-9", "-D", "console_length=3", "-D", "WRONG=-12"]);
+    assert_eq!(negative["verdict"], "violated", "{negative}");
+    for wrong in ["console=", "console=z-a", "console=\\x", "console_length=256", "console_length=x"] {
+        folder.run(&["check", "m.lf", "-D", wrong]).exits(2);
+    }
+    folder.run(&["run", "m.lf", "-D", "console=a"]).exits(2);
+}

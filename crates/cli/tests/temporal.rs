@@ -12,7 +12,7 @@ ltl again { [] <> one }\nltl small { [] (x < 2) }\n";
 fn every_property_is_checked_and_has_a_verdict_of_its_own() {
     let folder = Folder::with("toggle.pml", TOGGLE);
     let run = folder.run(&["check", "toggle.pml"]).exits(1);
-    assert!(run.out.starts_with("violated: property: `again` does not hold (toggle.pml:5)"), "{run:?}");
+    assert!(run.out.starts_with("violated: property: `again` does not hold (toggle.pml:5:5)"), "{run:?}");
     assert!(run.out.contains("from here on, again and again:"), "{run:?}");
     assert!(run.out.contains("  violated again (ltl) toggle.pml:5") && run.out.contains("  holds    small (ltl) toggle.pml:6"), "{run:?}");
     let json = folder.run(&["check", "toggle.pml", "--json"]).exits(1).json();

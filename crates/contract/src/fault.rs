@@ -96,6 +96,13 @@ pub struct Position {
     pub column: u32,
 }
 
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        if self.column > 0 { write!(f, ":{}", self.column) } else { Ok(()) }
+    }
+}
+
 /// A fault with its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -117,7 +124,7 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(at) = &self.position {
-            write!(f, "{}:{}: ", at.file, at.line)?;
+            write!(f, "{at}: ")?;
         }
         write!(f, "{}: {}", self.kind, self.message)
     }

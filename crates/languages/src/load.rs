@@ -301,7 +301,7 @@ pub fn lint(source: Input<'_>) -> (SourceMap, Vec<Diagnostic>) {
 
 /// LF. Some names of `-D` are not constants of the program: `queues` selects how waiting processes
 /// are paired, `actions` the length of an action, `devices` whether the program gets processes that
-/// represent the devices of a run.
+/// represent the devices of a run, `console` and `console_length` what can be typed there.
 pub(crate) fn lf(
     map: &mut SourceMap,
     source: Input<'_>,
@@ -320,6 +320,23 @@ pub(crate) fn lf(
             ("actions", "fine") => options.fine = true,
             ("devices", "model") => options.host = false,
             ("devices", "host") => options.host = true,
+            // What is typed at the console is part of the model of the devices.
+            ("console", typed) => match options.console.unwrap_or_default().typing(typed) {
+                Ok(console) => (options.host, options.console) = (true, Some(console)),
+                Err(why) => {
+                    let message = format!("`{value}` is not a value of `console`: {why}");
+                    let hint = "it names the characters that can be typed, for instance `0-9a`";
+                    diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint(hint));
+                }
+            },
+            ("console_length", number) => match number.parse() {
+                Ok(most) => (options.host, options.console) = (true, Some(options.console.unwrap_or_default().at_most(most))),
+                Err(_) => {
+                    let message = format!("`{value}` is not a value of `console_length`");
+                    let hint = "it is the number of characters that can be typed, up to 255";
+                    diagnostics.push(Diagnostic::error(Span::point(file, 0), message).with_hint(hint));
+                }
+            },
             ("close", "any") => options.close = Some(::lf::Values::Any),
             ("close", number) => match number.parse() {
                 Ok(count @ 1..) => options.close = Some(::lf::Values::Some(count)),

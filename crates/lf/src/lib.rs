@@ -20,6 +20,7 @@
 mod ast;
 mod close;
 mod codegen;
+mod console;
 mod lexer;
 mod library;
 mod limits;
@@ -32,6 +33,7 @@ mod tree;
 
 pub use close::Values;
 pub use codegen::{Options, Queues};
+pub use console::Console;
 pub use library::names as library_names;
 
 use bytecode::{AtomId, Automaton, AutomatonEdge, AutomatonState, EdgeLabel, Formula, LabelKind, Program, PropertyBody, PropertyEntry};
@@ -126,7 +128,7 @@ fn program(
     }
     let mut modules = modules::read(map, file, loader, diagnostics);
     if request.options.host {
-        modules::add_devices(map, &mut modules, diagnostics);
+        modules::add_devices(map, &mut modules, request.options.console, diagnostics);
     }
     let mut defines = Vec::new();
     for (name, text) in request.defines {

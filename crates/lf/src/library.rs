@@ -1,6 +1,7 @@
 //! Modules that every program can import. They are written in LF, except for parts that the machine
 //! provides.
 
+use crate::Console;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -27,9 +28,14 @@ const CLOCK: u32 = 0;
 const ALARM: u32 = 0x20;
 const UNITS: u32 = 8;
 
+/// The line of the console, and the ports of its bytes and its status.
+const CONSOLE: u32 = 1;
+const INPUT: u32 = 0x10;
+const STATUS: u32 = 0x11;
+
 /// Ports that tell what has happened: the line of their device, the port, and the largest number
 /// that it gives. They are the status of the console and the event of a connection.
-const TELLING: &[(u32, u32, u32)] = &[(1, 0x11, 2), (2, 0x31, 3)];
+const TELLING: &[(u32, u32, u32)] = &[(CONSOLE, STATUS, 2), (2, 0x31, 3)];
 
 /// Blocks that store each byte up to the largest.
 fn bytes(most: u32) -> String {
@@ -52,7 +58,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// what has happened give small numbers. The others interrupt; there is one for each line that the
 /// program uses. The run time makes them do what its devices do: of each `CHOICE` it takes the
 /// block with the number of the byte that is read.
-pub fn system_with_devices(uses: impl Fn(u32) -> bool) -> Cow<'static, str> {
+///
+/// With `console`, the console gives only what can be typed there, in a search.
+pub fn system_with_devices(uses: impl Fn(u32) -> bool, console: Option<Console>) -> Cow<'static, str> {
     let Some((text, _)) = module(SYSTEM).and_then(|text| text.split_once("BEGIN\n")) else { return Cow::Borrowed("") };
     let mut text = text.to_owned();
     let (set, armed) = if uses(CLOCK) {
@@ -61,10 +69,15 @@ pub fn system_with_devices(uses: impl Fn(u32) -> bool) -> Cow<'static, str> {
     } else {
         (String::new(), String::new())
     };
+    let console = console.filter(|_| uses(CONSOLE));
+    let (left, fill) = match console.and_then(|console| console.most()) {
+        Some(most) => (" left : UINT8;", format!("  left := {most};\n")),
+        None => ("", String::new()),
+    };
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "PROCESS Devices;\nVAR width : INT8; port : INTEGER; value : INT32;{armed}\nBEGIN\n  WHILE TRUE DO\n    SELECT\n      \
+        "PROCESS Devices;\nVAR width : INT8; port : INTEGER; value : INT32;{armed}{left}\nBEGIN\n{fill}  WHILE TRUE DO\n    SELECT\n      \
          WHEN IOPORT?PORTOUT(width, port, value) THEN {set}value := 0\n      WHEN IOPORT?PORTIN(width, port, value) THEN\n        value := 0;\n"
     );
     if uses(CLOCK) {
@@ -74,12 +87,24 @@ pub fn system_with_devices(uses: impl Fn(u32) -> bool) -> Cow<'static, str> {
         }
         let _ = writeln!(text, " END END;");
     }
+    if let Some(console) = console {
+        let typed: Vec<String> = console.bytes().map(|byte| format!("value := {byte}")).collect();
+        let (count, ready) = match console.most() {
+            Some(_) => ("IF left > 0 THEN DEC(left) END; ", "IF left > 0 THEN value := 1 END"),
+            None => ("", "value := 1"),
+        };
+        let _ = writeln!(text, "        IF port = {STATUS} THEN CHOICE value := 0 OR {ready} OR value := 2 END END;");
+        let _ = writeln!(text, "        IF port = {INPUT} THEN {count}CHOICE {} END END;", typed.join(" OR "));
+    }
+    let told_above = |port: u32| console.is_some() && port == STATUS;
     let known: Vec<(u32, u32)> = TELLING.iter().filter(|(line, _, _)| uses(*line)).map(|(_, port, most)| (*port, *most)).collect();
-    for (port, most) in &known {
+    for (port, most) in known.iter().filter(|(port, _)| !told_above(*port)) {
         let _ = writeln!(text, "        IF port = {port} THEN CHOICE {} END END;", bytes(*most));
     }
     let clock = uses(CLOCK).then_some(ALARM);
-    let others: Vec<String> = known.iter().map(|(port, _)| *port).chain(clock).map(|port| format!("(port # {port})")).collect();
+    let input = console.map(|_| INPUT);
+    let others: Vec<String> =
+        known.iter().map(|(port, _)| *port).chain(clock).chain(input).map(|port| format!("(port # {port})")).collect();
     let others = if others.is_empty() { "TRUE".to_owned() } else { others.join(" & ") };
     let _ = writeln!(text, "        IF {others} THEN CHOICE {} END END;", bytes(255));
     let _ = write!(text, "        IOPORT!DATA(value)\n    END;\n    width := 0; port := 0; value := 0\n  END\nEND Devices;\n\n");

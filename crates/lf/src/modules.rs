@@ -3,6 +3,7 @@
 //! A module is initialised after the modules that it imports, in the order of its imports; each one
 //! once. An import that leads back to the module is an error.
 
+use crate::Console;
 use crate::ast::{Communication, Declaration, Module, Name, Statement, StatementKind};
 use crate::lexer::Token;
 use crate::limits::{MAX_BYTES, MAX_MODULES};
@@ -11,7 +12,7 @@ use source::{Diagnostic, FileId, SourceMap};
 
 /// Adds the processes that represent the devices of a run, unless the program has a model of them:
 /// a process that receives what drivers send to ports.
-pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], diagnostics: &mut Vec<Diagnostic>) {
+pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], console: Option<Console>, diagnostics: &mut Vec<Diagnostic>) {
     if modules.iter().any(|module| module.name.text != library::SYSTEM && serves_ports(module)) {
         return;
     }
@@ -22,7 +23,7 @@ pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], diagnostics: &mu
         let mut names = others.flat_map(|file| lexer::tokens(map.text(file), file, &mut Vec::new()));
         names.any(|(token, _)| token == name)
     };
-    let text = library::system_with_devices(named);
+    let text = library::system_with_devices(named, console);
     if let Some(system) = modules.iter_mut().find(|module| module.name.text == library::SYSTEM) {
         let file = map.add(format!("{}.lf, devices{}", library::SYSTEM, library::MARK), text);
         let tokens = lexer::tokens(map.text(file), file, diagnostics);

@@ -1,48 +1,152 @@
 //! The values that led to a fault: the index and the size of an array, the values that an assertion
 //! or a division read.
 //!
-//! The code of the step is executed up to the fault, on the values of the state before it. If it is
-//! too complicated, there is no explanation.
+//! The code of the step is executed up to the fault, on the values of the state before it and on
+//! those that the step stores. If it is too complicated, there is no explanation.
 
 use crate::waiting::{Execution, Here};
-use bytecode::{Fault, FaultKind, Op, Shape, StateMap, Variable, Verified};
+use bytecode::{Addr, Component, Fault, FaultKind, Op, ProcessId, Shape, StateMap, Variable, Verified};
 
 /// The most instructions that are executed.
 const WORK_MAX: usize = 10_000;
 /// The most values that are told.
 const VALUES_MAX: usize = 8;
 
+/// How far the execution of a step came.
+enum Reached {
+    /// To the fault.
+    Fault(Execution),
+    /// To a place where there are several options.
+    Options,
+    /// To something that is not computed here.
+    Nothing,
+}
+
+/// The step of a process that fails.
+struct Step<'s> {
+    program: &'s Verified,
+    map: &'s StateMap,
+    pid: usize,
+    ty: ProcessId,
+    process: &'s Component,
+    until: Addr,
+}
+
+impl Step<'_> {
+    /// Executes the code from `at` to the fault.
+    fn execute(&self, state: &[u8], mut at: usize) -> Reached {
+        let mut state = state.to_vec();
+        let mut run = Execution::default();
+        for _ in 0..WORK_MAX {
+            if at == self.until.index() {
+                return Reached::Fault(run);
+            }
+            let Some(&op) = self.program.program().code.get(at) else { return Reached::Nothing };
+            at += 1;
+            match op {
+                Op::Jmp { target } => at = target.index(),
+                Op::Jmpz { target } | Op::Jmpnz { target } => match run.pop() {
+                    Some(value) if (value == 0) == matches!(op, Op::Jmpz { .. }) => at = target.index(),
+                    Some(_) => {}
+                    None => return Reached::Nothing,
+                },
+                Op::Ndet { .. } | Op::Else { .. } | Op::Unless { .. } => return Reached::Options,
+                Op::Stg { .. } | Op::Stgx { .. } | Op::Stl { .. } | Op::Stlx { .. } => {
+                    if self.store(op, &mut state, &mut run).is_none() {
+                        return Reached::Nothing;
+                    }
+                    // What an earlier statement read did not lead to the fault.
+                    run.read.clear();
+                }
+                Op::Print { .. } => {
+                    (0..op.pops()).for_each(|_| _ = run.pop());
+                    run.read.clear();
+                }
+                op if !is_pure(op) => return Reached::Nothing,
+                op => Here { program: self.program, state: &state, map: self.map }.evaluate(op, self.pid, self.ty, self.process, &mut run),
+            }
+        }
+        Reached::Nothing
+    }
+
+    /// Stores a value; `None` if the value or its place is not known.
+    fn store(&self, op: Op, state: &mut [u8], run: &mut Execution) -> Option<()> {
+        let layout = self.program.layout();
+        let locals = &layout.processes[self.ty.index()].locals;
+        let (slot, base, is_element) = match op {
+            Op::Stg { var } => (&layout.globals[var.index()], 0, false),
+            Op::Stgx { var } => (&layout.globals[var.index()], 0, true),
+            Op::Stl { var } => (&locals[var.index()], self.process.offset, false),
+            Op::Stlx { var } => (&locals[var.index()], self.process.offset, true),
+            _ => return None,
+        };
+        let index = if is_element { run.pop()? } else { 0 };
+        let value = run.pop()?;
+        slot.ty.write(value, state.get_mut(base + slot.element(index)?..)?);
+        Some(())
+    }
+}
+
+/// Whether an operation that is neither a store nor a jump is known to change nothing that later
+/// ones read.
+fn is_pure(op: Op) -> bool {
+    let reads = matches!(
+        op,
+        Op::Ldc { .. }
+            | Op::Ldg { .. }
+            | Op::Ldl { .. }
+            | Op::Ldgx { .. }
+            | Op::Ldlx { .. }
+            | Op::Pid {}
+            | Op::Nrpr {}
+            | Op::Len {}
+            | Op::Empty {}
+            | Op::Full {}
+            | Op::Neg {}
+            | Op::Not {}
+            | Op::Lnot {}
+            | Op::Chk { .. }
+            | Op::Range { .. }
+            | Op::Drop {}
+            | Op::Push { .. }
+            | Op::Pop { .. }
+            | Op::Nexz {}
+            | Op::Ldr { .. }
+            | Op::Ldrx { .. }
+            | Op::Last {}
+            | Op::Timeout {}
+            | Op::Enabled {}
+            | Op::Pcval {}
+            | Op::At { .. }
+            | Op::Np {}
+            | Op::Getprio {}
+            | Op::Assert {}
+    );
+    reads || (op.pops() == 2 && op.pushes() == 1)
+}
+
 /// Why the first step of a process in a state fails, in a sentence.
 pub(crate) fn blame(program: &Verified, state: &[u8], map: &StateMap, pid: usize, fault: Fault) -> Option<String> {
     let tables = program.program();
     let process = map.processes.get(pid)?;
     let Shape::Process(ty) = process.shape else { return None };
-    let here = Here { program, state, map };
+    let layout = &program.layout().processes[ty.index()];
+    let location = program.locations().address(ty, layout.location(state.get(process.offset..)?))?;
     let code = tables.code.get(..=fault.addr.index())?;
     let begin = code.iter().rposition(|op| matches!(op, Op::Step { .. })).map_or(0, |at| at + 1);
     // The jump after the step before leads elsewhere.
-    let mut at = begin + code.get(begin..)?.iter().take_while(|op| matches!(op, Op::Jmp { .. })).count();
-    let mut run = Execution::default();
-    for _ in 0..WORK_MAX {
-        if at == fault.addr.index() {
-            break;
-        }
-        let op = *tables.code.get(at)?;
-        at += 1;
-        match op {
-            Op::Jmp { target } => at = target.index(),
-            Op::Jmpz { target } | Op::Jmpnz { target } => {
-                if (run.pop()? == 0) == matches!(op, Op::Jmpz { .. }) {
-                    at = target.index();
-                }
-            }
-            Op::Step { .. } => return None,
-            op => here.evaluate(op, pid, ty, process, &mut run),
-        }
-    }
-    if at != fault.addr.index() {
-        return None;
-    }
+    let option = begin + code.get(begin..)?.iter().take_while(|op| matches!(op, Op::Jmp { .. })).count();
+    let step = Step { program, map, pid, ty, process, until: fault.addr };
+    // Where the process has several options, the one with the fault begins after the step before.
+    let mut run = match step.execute(state, location.index()) {
+        Reached::Fault(run) => run,
+        Reached::Options => match step.execute(state, option) {
+            Reached::Fault(run) => run,
+            _ => return None,
+        },
+        Reached::Nothing => return None,
+    };
+    let at = fault.addr.index();
     let elements = |count: usize| if count == 1 { "1 element".to_owned() } else { format!("{count} elements") };
     let of_array = |index: i32, variable: &Variable| {
         let size = elements(variable.length.unwrap_or(1) as usize);
@@ -53,6 +157,8 @@ pub(crate) fn blame(program: &Verified, state: &[u8], map: &StateMap, pid: usize
         (FaultKind::Index, Op::Ldlx { var } | Op::Stlx { var }) => {
             Some(of_array(run.pop()?, tables.processes.get(ty.index())?.locals.get(var.index())?))
         }
+        // A check with a name of its own is not one of an index.
+        (FaultKind::Index, Op::Chk { .. }) if tables.violation_at(fault.addr).is_some() => Some(format!("the number is {}", run.pop()?)),
         (FaultKind::Index, Op::Chk { length }) => {
             Some(format!("the index is {}, and the array has {}", run.pop()?, elements(length as usize)))
         }

@@ -61,7 +61,7 @@ impl<'n> ProgramMoves<'n> {
         let initiator = explained.action.process as usize;
         // A statement with a fatal fault never completes, so no event records it.
         if let Some(fault) = explained.fault.filter(|_| explained.state.is_none()) {
-            telling.statements.push(self.statement(initiator, fault.addr));
+            telling.statements.push(self.statement(initiator, explained.repeated.unwrap_or(fault.addr)));
         }
         if telling.statements.is_empty() {
             telling.statements.push(self.statement(initiator, Addr(0)));
@@ -72,6 +72,11 @@ impl<'n> ProgramMoves<'n> {
         let because = explained.fault.filter(|_| early <= complete);
         let because = because.and_then(|fault| blame(self.interpreter.program(), &self.state, &self.before, initiator, fault));
         let fault = explained.fault.and_then(|fault| FaultCode::new(fault.code()));
+        let mut fault = fault.map(|code| self.interpreter.describe_fault(code));
+        // The user has to mend the loop, which may be far from where the transition started.
+        if let (Some(fault), Some(step)) = (&mut fault, explained.repeated) {
+            fault.position = vm::position_at(self.interpreter.program().program(), step).or(fault.position.take());
+        }
         Step {
             action: explained.action,
             statements: telling.statements,
@@ -79,7 +84,7 @@ impl<'n> ProgramMoves<'n> {
             printed: telling.printed,
             warnings: telling.warnings,
             state: explained.state,
-            fault: fault.map(|code| self.interpreter.describe_fault(code)),
+            fault,
             because,
         }
     }

@@ -7,7 +7,7 @@ use crate::step::Step;
 use crate::values::View;
 use crate::waiting::Waiting;
 use crate::words::{NotAState, Tell, Words};
-use bytecode::Verified;
+use bytecode::{FaultKind, Verified};
 use contract::{Enough, Fault, Position, Trace, Violation, ViolationKind};
 use lts::Lts;
 use std::fmt;
@@ -198,8 +198,9 @@ impl Narrator {
     /// Like [`confirm`](Self::confirm), until `stop` is true.
     pub fn confirm_unless(&self, violation: &Violation, stop: &dyn Fn() -> bool) -> Result<Vec<Step>, ReplayError> {
         let steps = self.replay_from_initial(&violation.trace, stop)?;
-        let same =
-            |fault: &Fault| fault.kind == violation.fault.kind && (fault.kind == ViolationKind::Deadlock || *fault == violation.fault);
+        // The searches do not know which process is stuck, nor which loop never ends.
+        let placed_here = [ViolationKind::Deadlock, ViolationKind::Other(FaultKind::Endless.word())];
+        let same = |fault: &Fault| fault.kind == violation.fault.kind && (placed_here.contains(&fault.kind) || *fault == violation.fault);
         if self.faults_at_end(&violation.trace, &steps).iter().any(same) {
             Ok(steps)
         } else {

@@ -25,6 +25,8 @@ pub struct ViolationJson {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
+    /// The column, from 1, if it is known.
+    pub column: Option<u32>,
 }
 
 impl From<&Fault> for ViolationJson {
@@ -34,6 +36,7 @@ impl From<&Fault> for ViolationJson {
             message: fault.message.clone(),
             file: fault.position.as_ref().map(|at| at.file.clone()),
             line: fault.position.as_ref().map(|at| at.line),
+            column: fault.position.as_ref().map(|at| at.column).filter(|&column| column > 0),
         }
     }
 }

@@ -184,7 +184,7 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
 
 /// A fault in a line, with its position.
 pub fn fault_text(fault: &Fault) -> String {
-    let place = fault.position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
+    let place = fault.position.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
     // `assertion: assertion violated` would be a repetition.
     let kind = if fault.message.starts_with(fault.kind.name()) { String::new() } else { format!("{}: ", fault.kind) };
     format!("{kind}{}{place}", fault.message)

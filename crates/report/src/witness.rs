@@ -115,7 +115,13 @@ mod tests {
     fn witness() -> Witness {
         Witness {
             model: "m.epa".to_owned(),
-            violation: Some(ViolationJson { kind: "invalid end state".to_owned(), message: "stuck".to_owned(), file: None, line: Some(3) }),
+            violation: Some(ViolationJson {
+                kind: "invalid end state".to_owned(),
+                message: "stuck".to_owned(),
+                file: None,
+                line: Some(3),
+                column: None,
+            }),
             folder: Some("..".to_owned()),
             ending: "aut".to_owned(),
             program: "line one\n\"two\"\n".to_owned(),

@@ -105,6 +105,7 @@ fn witness(trace: Trace) -> Witness {
         message: "no <process> can move".to_owned(),
         file: Some("a&b.epa".to_owned()),
         line: Some(3),
+        column: None,
     };
     Witness {
         model: "model.epa".to_owned(),
@@ -232,8 +233,13 @@ fn names_are_names_and_nothing_else() {
     }
     let mut witness = witness(trace);
     witness.model = hostile.to_owned();
-    witness.violation =
-        Some(ViolationJson { kind: hostile.to_owned(), message: hostile.to_owned(), file: Some(hostile.to_owned()), line: Some(1) });
+    witness.violation = Some(ViolationJson {
+        kind: hostile.to_owned(),
+        message: hostile.to_owned(),
+        file: Some(hostile.to_owned()),
+        line: Some(1),
+        column: None,
+    });
     let chart = Chart::new(&Narrator::new(Arc::clone(&program)), &witness, &steps, false);
     for text in [chart.svg(), chart.html()] {
         let names = elements(&text);

@@ -154,6 +154,7 @@ impl Machine {
                     work.seen = self.state();
                 } else if work.seen == self.state() {
                     self.failed = self.endless();
+                    self.looping = Some(process);
                     return Acted::Failed;
                 }
             }

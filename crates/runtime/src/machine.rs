@@ -73,6 +73,8 @@ pub(crate) struct Machine {
     pub fuel: u32,
     /// The type and location of the process when the action began.
     pub began: (u8, u16),
+    /// After an action that never ends, the process that was in the loop.
+    pub looping: Option<usize>,
     /// For each half that offers, by the place of the partner: the transfer of the two.
     pub transfers: Vec<Vec<(u32, Option<Rc<Transfer>>)>>,
     pub globals: Vec<i32>,
@@ -128,6 +130,7 @@ impl Machine {
             native: None,
             fuel: 0,
             began: (0, 0),
+            looping: None,
             transfers: vec![Vec::new(); rests.halves as usize],
             processes: Vec::new(),
             waiting: vec![Vec::new(); tables],

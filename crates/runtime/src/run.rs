@@ -17,7 +17,7 @@ use crate::rests::{Rest, address};
 use crate::scheduler::{Ready, Scheduler};
 use crate::times::{Gate, Times};
 use bytecode::{Fault, ProcessId, Verified};
-use contract::{Cancel, FaultCode, Trace};
+use contract::{Cancel, Enough, FaultCode, Trace};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -367,7 +367,19 @@ impl Runner {
 
     fn explain(&self, fault: Fault) -> contract::Fault {
         match FaultCode::new(fault.code()) {
-            Some(code) => vm::describe_fault(&self.machine.verified, code),
+            Some(code) => {
+                let mut told = vm::describe_fault(&self.machine.verified, code);
+                // The machine stopped inside the loop, which is what the user has to mend.
+                if let Some(process) = self.machine.looping {
+                    let (cancel, until) = (self.policy.cancel.clone(), self.policy.until);
+                    let enough = Enough::when(move |_| cancel.is_cancelled() || until.is_some_and(|until| Instant::now() >= until));
+                    let interpreter = vm::Interpreter::new(Arc::clone(&self.machine.verified));
+                    let step = interpreter.repeated(&self.machine.state(), process, enough);
+                    let place = step.and_then(|step| vm::position_at(self.machine.verified.program(), step));
+                    told.position = place.or(told.position);
+                }
+                told
+            }
             None => contract::Fault::new(contract::ViolationKind::Other("fault"), "unknown fault"),
         }
     }

@@ -111,6 +111,8 @@ impl History {
 }
 
 impl Log for History {
+    const IS_READ: bool = true;
+
     fn event(&mut self, event: impl FnOnce() -> Event) {
         if self.first.length < KEPT {
             return self.first.push(event());

@@ -13,9 +13,10 @@ mod inner_states;
 mod log;
 mod memory;
 mod paths;
+mod repeats;
 mod scheduler;
 
-use bytecode::{Division, Fault, FaultKind, LayoutError, Part, Verified};
+use bytecode::{Addr, Division, Fault, FaultKind, LayoutError, Part, Program, Verified};
 use contract::{Action, Effort, Enough, FaultCode, Position, Proposition, Successor, Successors, System};
 use log::Silent;
 use memory::Memory;
@@ -38,6 +39,8 @@ pub struct Explained {
     pub state: Option<Vec<u8>>,
     /// The fault, if one occurred.
     pub fault: Option<Fault>,
+    /// If the transition never ends, the step of the loop that repeats, if it is known.
+    pub repeated: Option<Addr>,
 }
 
 /// The interpreter of one program.
@@ -101,9 +104,17 @@ impl Interpreter {
     pub fn explain_part(&self, state: &[u8], part: Part) -> Result<Vec<Explained>, GivenUp> {
         let mut all = Vec::new();
         self.each_outcome::<History>(state, part, |action, outcome| {
-            all.push(Explained { action, history: outcome.log, state: outcome.state.map(|m| m.bytes().to_vec()), fault: outcome.fault });
+            let state = outcome.state.map(|m| m.bytes().to_vec());
+            all.push(Explained { action, history: outcome.log, state, fault: outcome.fault, repeated: outcome.repeated });
         })?;
         Ok(all)
+    }
+
+    /// The step of the loop in which a process is that continues from a state inside a transition
+    /// that never ends. `None` if it is not found before `enough`.
+    pub fn repeated(&self, state: &[u8], process: usize, enough: Enough) -> Option<Addr> {
+        let memory = Memory::load(self.program.layout(), state)?;
+        repeats::repeated(&self.scheduler(&Effort::new(enough)), process, memory)
     }
 
     /// Calls `each` with every outcome of a part. An action is the initiator and the index of the
@@ -221,12 +232,11 @@ pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
         other => Told::Other(other.word()),
     };
     let program = program.program();
+    let position = position_at(program, fault.addr);
     let may_have_name = matches!(fault.kind, FaultKind::Assertion | FaultKind::Index | FaultKind::Overflow);
     let named = program.violation_at(fault.addr).filter(|_| may_have_name);
     let kind = named.map_or(kind, Told::Other);
     let span = program.span_at(fault.addr);
-    let position =
-        span.map(|s| Position { file: program.files.get(s.file.index()).cloned().unwrap_or_default(), line: s.line, column: s.column });
     let message = match span.map(|s| asserted(&s.text)) {
         Some(text) if named.is_some() && !text.is_empty() => text.to_owned(),
         Some(asserted) if fault.kind == FaultKind::Assertion && !asserted.is_empty() => format!("{}: {asserted}", fault.kind.message()),
@@ -235,10 +245,19 @@ pub fn describe_fault(program: &Verified, code: FaultCode) -> contract::Fault {
     contract::Fault { position, ..contract::Fault::new(kind, message) }
 }
 
+/// The position of an instruction in the source.
+pub fn position_at(program: &Program, addr: Addr) -> Option<Position> {
+    let span = program.span_at(addr)?;
+    let file = program.files.get(span.file.index()).cloned().unwrap_or_default();
+    Some(Position { file, line: span.line, column: span.column })
+}
+
 /// The expression of an assertion, taken from the text of its statement: without the keyword and
 /// the outer parentheses.
 fn asserted(statement: &str) -> &str {
-    let Some(rest) = statement.strip_prefix("assert").map(str::trim) else {
+    // LF writes it in capitals.
+    let written = ["assert", "ASSERT "].into_iter().find_map(|keyword| statement.strip_prefix(keyword));
+    let Some(rest) = written.map(str::trim) else {
         // In assembly the statement is the instruction alone.
         return if statement == "ASSERT" { "" } else { statement };
     };

@@ -37,6 +37,9 @@ pub enum Event {
 
 /// A recorder of which each alternative of a step has its own copy.
 pub(crate) trait Log: Clone + Default {
+    /// Whether a user reads what is recorded. Then more work may be done to explain a fault.
+    const IS_READ: bool;
+
     fn event(&mut self, event: impl FnOnce() -> Event);
 }
 
@@ -45,5 +48,7 @@ pub(crate) trait Log: Clone + Default {
 pub(crate) struct Silent;
 
 impl Log for Silent {
+    const IS_READ: bool = false;
+
     fn event(&mut self, _: impl FnOnce() -> Event) {}
 }

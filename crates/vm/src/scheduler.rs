@@ -9,6 +9,7 @@ use crate::inner_states::InnerStates;
 use crate::log::{Log, Silent};
 use crate::memory::Memory;
 use crate::paths::{Circumstances, Ending, Path, Paths};
+use crate::repeats;
 use bytecode::{Addr, AtomId, Fault, FaultKind, LabelKind, Mode, Op, Part, Verified};
 use contract::{Effort, PROPOSITIONS_MAX, Proposition};
 
@@ -21,6 +22,8 @@ pub(crate) struct Outcome<L> {
     /// The state reached; `None` after a fatal fault.
     pub state: Option<Memory>,
     pub fault: Option<Fault>,
+    /// After `Endless`, the step of the loop that repeats, if the log is read and it is known.
+    pub repeated: Option<Addr>,
     pub log: L,
 }
 
@@ -34,7 +37,7 @@ struct Level<L> {
 }
 
 /// Why a deterministic sequence has no end.
-enum NoEnd<L> {
+pub(crate) enum NoEnd<L> {
     Fault(Fault, L),
     GivenUp,
 }
@@ -43,9 +46,9 @@ enum NoEnd<L> {
 /// incomplete.
 pub(crate) struct Scheduler<'p> {
     program: &'p Verified,
-    paths: Paths<'p>,
+    pub(crate) paths: Paths<'p>,
     follow_once_after: usize,
-    effort: &'p Effort,
+    pub(crate) effort: &'p Effort,
 }
 
 impl<'p> Scheduler<'p> {
@@ -155,6 +158,7 @@ impl<'p> Scheduler<'p> {
         let step = first.step;
         // The log of an endless transition is that of its first path.
         let begun = first.log.clone();
+        let begin = L::IS_READ.then(|| (first.process, first.memory.clone()));
         let mut passed = InnerStates::default();
         let mut levels = vec![Level { paths: vec![first].into_iter(), passed: 0, bytes: 0 }];
         let (mut fruitful, mut cut) = (false, false);
@@ -181,7 +185,7 @@ impl<'p> Scheduler<'p> {
                 Ok(path) => path,
                 Err(NoEnd::Fault(fault, log)) => {
                     fruitful = true;
-                    held = emit(Outcome { process: initiator, step, state: None, fault: Some(fault), log });
+                    held = emit(Outcome { process: initiator, step, state: None, fault: Some(fault), repeated: None, log });
                     continue;
                 }
                 Err(NoEnd::GivenUp) => return,
@@ -222,13 +226,14 @@ impl<'p> Scheduler<'p> {
         }
         if cut && !fruitful {
             let fault = Some(Fault { kind: FaultKind::Endless, addr: start });
-            emit(Outcome { process: initiator, step, state: None, fault, log: begun });
+            let repeated = begin.and_then(|(process, memory)| repeats::repeated(self, process, memory));
+            emit(Outcome { process: initiator, step, state: None, fault, repeated, log: begun });
         }
     }
 
     /// S-DETERMINISTIC: follows a deterministic sequence to the first path that does not continue
     /// it.
-    fn deterministic<L: Log>(&self, start: Addr, mut path: Path<L>) -> Result<Path<L>, NoEnd<L>> {
+    pub(crate) fn deterministic<L: Log>(&self, start: Addr, mut path: Path<L>) -> Result<Path<L>, NoEnd<L>> {
         let how = Circumstances { timeout: path.timeout, deterministic: true, first_only: true, ..Circumstances::default() };
         // Brent's cycle finding: the kept state is replaced at each power of two.
         let mut kept: Option<Memory> = None;
@@ -258,13 +263,13 @@ impl<'p> Scheduler<'p> {
     /// The visible state at the end of a transition (S-NORMAL, S-ATOMIC, S-SCRATCH), or the fault.
     fn visible<L: Log>(&self, initiator: usize, step: u32, path: Path<L>) -> Outcome<L> {
         let Path { process, mut memory, ending, fault, log, .. } = path;
-        let Ending::Step(mode, _) = ending else { return Outcome { process: initiator, step, state: None, fault, log } };
+        let Ending::Step(mode, _) = ending else { return Outcome { process: initiator, step, state: None, fault, repeated: None, log } };
         let layout = self.program.layout();
         if let Some(at) = layout.exclusive {
             memory.bytes_mut()[at] = if mode == Mode::Atomic { process as u8 + 1 } else { 0 };
         }
         self.reset_scratch(&mut memory);
-        Outcome { process: initiator, step, state: Some(memory), fault, log }
+        Outcome { process: initiator, step, state: Some(memory), fault, repeated: None, log }
     }
 
     fn reset_scratch(&self, memory: &mut Memory) {

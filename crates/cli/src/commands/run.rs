@@ -157,6 +157,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let cancel = interrupt::on_signal();
     let mut defines = arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?;
     let is_lf = input::language_of(&arguments.model.model)? == Some("LF");
+    if is_lf && let Some((name, _)) = defines.iter().find(|(name, _)| name == "console" || name == "console_length") {
+        let why = "a run reads what is typed at the console; the other commands read what this names";
+        return Err(Failure::Call(format!("`-D {name}`: {why}")));
+    }
     if is_lf && !defines.iter().any(|(name, _)| name == "devices") {
         defines.push(("devices".to_owned(), "host".to_owned()));
     }
@@ -319,7 +323,7 @@ fn tell_end(end: &RunEnd, figures: RunFigures) {
         RunEnd::Deadlock(waiting) => {
             let mut text = format!("deadlock {after}: no process can continue\n");
             for Stuck { process, name, statement, position, needs } in waiting {
-                let place = position.as_ref().map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
+                let place = position.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
                 let needs = if needs.is_empty() { String::new() } else { format!(", which needs {}", needs.join(" or ")) };
                 text.push_str(&format!("  {name} {process} waits at `{statement}`{place}{needs}\n"));
             }

@@ -18,6 +18,7 @@ mod statements;
 mod storage;
 mod unsigned;
 
+use crate::Console;
 use crate::close::{PREFIX, Values};
 use crate::limits::{MAX_INSTRUCTIONS, MAX_KINDS};
 use crate::outside::Outside;
@@ -55,6 +56,8 @@ pub struct Options {
     /// Whether a program without a model of its devices gets one that represents the devices of a
     /// run: any byte can be read from any port, and any line interrupts at any time.
     pub host: bool,
+    /// What can be typed at the console in that model. A run has the console of its host instead.
+    pub console: Option<Console>,
     /// Whether an open program is closed by an environment, and with which values.
     pub close: Option<Values>,
 }

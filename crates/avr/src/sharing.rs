@@ -145,8 +145,8 @@ impl Sharing {
             return true;
         }
         match insn {
-            // Interrupts that are enabled already are taken before the instruction that enables them
-            // again, because the one behind it is not divided from it.
+            // Where interrupts are enabled already, they are taken before the instruction that
+            // enables them again, because none is taken directly behind it.
             Insn::Flag { bit: flag::I, .. } | Insn::Sleep => return true,
             Insn::Store { addr, .. } if facts.kind(*addr) == Some(Kind::Status) => return true,
             _ => {}

@@ -42,6 +42,44 @@ static uint8_t status_by_data_sheet(avr_t *avr, avr_io_addr_t addr, void *parame
     return control & 8 ? status : status | 0x20;
 }
 
+/* The data sheet: writing a one clears the flag of an interrupt, and a zero leaves it alone. SBI and
+ * CBI write one bit only. simavr stores what is written to the flags of the converter and of the
+ * external interrupts, so a one raises them, and flags of timers clear each other. */
+static avr_io_write_t write_converter;
+static void *converter;
+
+static void flags_by_data_sheet(avr_t *avr, avr_io_addr_t addr, uint8_t value, void *is_converter) {
+    unsigned word = avr->flash[avr->pc] | avr->flash[avr->pc + 1] << 8;
+    uint8_t flags = is_converter ? 0x10 : 0xff, ones = value & flags;
+    if ((word & 0xfd00) == 0x9800 && !is_converter)
+        ones = word & 0x200 ? 1 << (word & 7) : 0;
+    for (int i = 0; i < avr->interrupts.vector_count; i++) {
+        avr_int_vector_t *vector = avr->interrupts.vector[i];
+        if (vector->raised.reg == addr && ones & 1 << vector->raised.bit)
+            avr_clear_interrupt(avr, vector);
+    }
+    value = (value & ~flags) | (avr->data[addr] & flags & ~ones);
+    if (is_converter)
+        write_converter(avr, addr, value, converter);
+    else
+        avr->data[addr] = value;
+}
+
+/* The registers of flags: first that of the converter, then those with nothing but flags. */
+static void correct_flags(avr_t *avr, int is_old) {
+    static const uint8_t places[2][7] = {{0x7a, 0x35, 0x36, 0x37, 0x3b, 0x3c}, {0x26, 0x58, 0x5a}};
+    for (const uint8_t *place = places[is_old]; *place; place++) {
+        unsigned io = AVR_DATA_TO_IO(*place);
+        int is_converter = place == places[is_old];
+        if (is_converter) {
+            write_converter = avr->io[io].w.c;
+            converter = avr->io[io].w.param;
+        }
+        avr->io[io].w.c = flags_by_data_sheet;
+        avr->io[io].w.param = is_converter ? avr : 0;
+    }
+}
+
 static void excite(avr_irq_t *irq, uint32_t value) {
     if (irq)
         avr_raise_irq(irq, value);
@@ -81,6 +119,7 @@ int main(int argc, char **argv) {
     unsigned status = AVR_DATA_TO_IO(ram == 0x100 ? 0xc0 : 0x2b);
     read_status = avr->io[status].r.c;
     avr->io[status].r.c = status_by_data_sheet;
+    correct_flags(avr, ram != 0x100);
     unsigned begun = 0;
     for (unsigned done = 0, turns = 0; done < most && turns < 50 * most; turns++) {
         int state = avr_run(avr);

@@ -4,9 +4,11 @@ use crate::arith::{pair, set_pair};
 use crate::chip::Kind;
 use crate::code::{COUNT, I, SP, T0, T1, T2, T3, TORN, reg};
 use crate::emit::Emitter;
+use crate::groups;
 use crate::insn::{Insn, Mode, Reg};
 use crate::live::Live;
 use crate::memory::{Object, Place, STACK};
+use crate::races::note;
 use bytecode::{Mode as Ends, Op};
 
 impl Emitter<'_> {
@@ -172,6 +174,9 @@ impl Emitter<'_> {
                     let text = "a variable that the start-up code does not set is read through a pointer, which is not supported";
                     self.claim("unsupported", text);
                 }
+                if addr.is_none() {
+                    self.race_through(&object);
+                }
                 self.element(&object, addr);
                 self.code.op(match object.count {
                     Some(_) => Op::Ldgx { var: object.global },
@@ -214,6 +219,9 @@ impl Emitter<'_> {
                     Some(_) => (Op::Ldgx { var: object.global }, Op::Stgx { var: object.global }),
                     None => (Op::Ldg { var: object.global }, Op::Stg { var: object.global }),
                 };
+                if addr.is_none() {
+                    self.race_through(&object);
+                }
                 if object.scalar.size > 1 {
                     self.element(&object, addr);
                     self.code.op(load);
@@ -250,7 +258,20 @@ impl Emitter<'_> {
                 if let Some(&shown) = self.memory.shown.get(&index)
                     && self.sharing.commits.contains(&self.at)
                 {
+                    let behind = self.sharing.behind.get(&self.at).filter(|_| addr.is_none());
+                    let incomplete = behind.map_or(0, |behind| groups::inside(behind, object.scalar.size));
+                    let end = self.code.mark();
+                    if incomplete != 0 {
+                        // More bytes of the same scalar follow.
+                        self.code.c(incomplete);
+                        self.offset(None, object.addr);
+                        self.code.and(i32::from(object.scalar.size) - 1);
+                        self.code.op(Op::Shr {});
+                        self.code.and(1);
+                        self.code.jump_not_zero(end);
+                    }
                     self.show(&object, shown, addr);
+                    self.code.place(end);
                 }
             }
             Place::Io(addr) => self.store_io(addr),
@@ -469,7 +490,7 @@ impl Emitter<'_> {
     /// Reports an interrupt that divides an access to a variable of several bytes, if the handler
     /// accesses the variable too.
     fn race(&mut self, at: u16) {
-        let Some(found) = self.races.get(&at).copied() else { return };
+        let Some(found) = self.races.named.get(&at).copied() else { return };
         if let Some(check) = found.check {
             // T0 holds the value that is stored.
             self.code.get(TORN);
@@ -495,6 +516,69 @@ impl Emitter<'_> {
         self.code.op(Op::Ldg { var: I });
         self.code.jump_zero(end);
         self.code.c(found.begins.unwrap_or(0).into());
+        self.code.set(TORN);
+        self.code.place(end);
+    }
+
+    /// The same for an access through a pointer, whose address is in T1, to this variable.
+    fn race_through(&mut self, object: &Object) {
+        let size = object.scalar.size;
+        let Some(found) = self.races.through.get(&self.at).cloned().filter(|_| size > 1) else { return };
+        let (before, behind) = (groups::inside(&found.before, size), groups::inside(&found.behind, size));
+        let (first, last) = (behind & !before, before & !behind);
+        if !found.divides && first | last == 0 {
+            return;
+        }
+        // The position of the byte in the scalar, and the note of a read of the scalar.
+        self.offset(None, object.addr);
+        self.code.and(i32::from(size) - 1);
+        self.code.pop(T2);
+        self.code.push(T1);
+        self.code.push(T2);
+        self.code.op(Op::Sub {});
+        self.code.shl(1);
+        self.code.c(note(0, false).into());
+        self.code.op(Op::Add {});
+        self.code.pop(T3);
+        let is_in = |this: &mut Self, positions: i32| {
+            this.code.c(positions);
+            this.code.push(T2);
+            this.code.op(Op::Shr {});
+            this.code.and(1);
+        };
+        if found.divides {
+            self.code.get(TORN);
+            self.code.push(T3);
+            self.code.c(1);
+            self.code.op(Op::Add {});
+            self.code.op(Op::Ne {});
+            if found.writes {
+                self.code.get(TORN);
+                self.code.push(T3);
+                self.code.op(Op::Ne {});
+                self.code.op(Op::And {});
+            }
+            is_in(self, !first & 0xf);
+            self.code.op(Op::Ldg { var: I });
+            self.code.op(Op::And {});
+            self.code.op(Op::Or {});
+            let text = format!("an interrupt divides an access to {}", object.name);
+            self.claim("interrupt_race", &text);
+        }
+        let (ends, end) = (self.code.mark(), self.code.mark());
+        self.code.op(Op::Ldg { var: I });
+        self.code.jump_zero(end);
+        is_in(self, first);
+        self.code.jump_zero(ends);
+        self.code.push(T3);
+        self.code.c(found.writes.into());
+        self.code.op(Op::Add {});
+        self.code.set(TORN);
+        self.code.jump(end);
+        self.code.place(ends);
+        is_in(self, last);
+        self.code.jump_zero(end);
+        self.code.c(0);
         self.code.set(TORN);
         self.code.place(end);
     }

@@ -72,7 +72,7 @@ pub struct Emitter<'a> {
     /// How the step before each instruction ends.
     pub before: &'a BTreeMap<u16, Before>,
     /// Accesses that an interrupt must not divide.
-    pub races: &'a BTreeMap<u16, crate::races::Race>,
+    pub races: &'a crate::races::Races,
     /// The texts of source lines.
     pub texts: &'a dyn Fn(u32, u32) -> String,
     pub code: Code,
@@ -135,7 +135,7 @@ impl<'a> Emitter<'a> {
         liveness: &'a Liveness,
         handlers_need: &'a Live,
         before: &'a BTreeMap<u16, Before>,
-        races: &'a BTreeMap<u16, crate::races::Race>,
+        races: &'a crate::races::Races,
         texts: &'a dyn Fn(u32, u32) -> String,
     ) -> Emitter<'a> {
         let mut code = Code::default();
@@ -304,6 +304,12 @@ impl<'a> Emitter<'a> {
             && !self.sharing.uses_shared_registers(at, insn, self.facts);
         if private {
             self.address_of(insn);
+            if self.sharing.only_devices(at, insn, self.facts) {
+                self.code.push(T1);
+                self.code.c(self.image.chip.ram.0.into());
+                self.code.op(Op::Ge {});
+                self.code.jump_not_zero(go_on);
+            }
             self.code.push(T1);
             self.code.get(SP);
             self.code.op(Op::Gt {});

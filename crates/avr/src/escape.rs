@@ -1,21 +1,24 @@
 //! Whether addresses of the stack can be found outside the stack.
 //!
 //! A handler that accesses memory through a pointer can reach local variables of the program that
-//! it interrupts only if the program has stored their address somewhere. Such an address comes from
+//! it interrupts only if the program has stored their address somewhere, or keeps it in a register
+//! that the handler uses. Such an address comes from
 //! the stack pointer. The analysis follows it through registers, calls and saved registers; an
 //! address that was stored in a frame makes everything that is read from frames a possible address.
 
 use crate::chip::Kind;
-use crate::facts::Facts;
+use crate::clobber::Registers;
+use crate::facts::{Enabled, Facts};
 use crate::flow::Flow;
 use crate::insn::{Insn, Logic, Mode, Y};
 use crate::memory::{Memory, Place};
 use crate::sharing::writes_registers;
 use std::collections::BTreeMap;
 
-/// Whether some instruction stores an address of the stack in a variable, or where it is not known.
-pub fn escapes(flow: &Flow, facts: &Facts, memory: &Memory) -> bool {
-    let mut found = Addresses { known: BTreeMap::new(), slots: vec![false; facts.slots], framed: false };
+/// Whether some instruction stores an address of the stack in a variable, or where it is not known,
+/// or an interrupt may find one in the registers `needed`.
+pub fn escapes(flow: &Flow, facts: &Facts, memory: &Memory, needed: Registers) -> bool {
+    let mut found = Addresses { known: BTreeMap::new(), slots: vec![false; facts.slots], framed: false, needed };
     loop {
         let before = (found.slots.clone(), found.framed);
         if found.follow(flow, facts, memory) {
@@ -49,6 +52,8 @@ struct Addresses {
     slots: Vec<bool>,
     /// Whether frames or unmatched bytes of the stack may hold one.
     framed: bool,
+    /// The registers whose values handlers use.
+    needed: Registers,
 }
 
 impl Addresses {
@@ -64,6 +69,9 @@ impl Addresses {
                 continue;
             }
             self.known.insert(at, now);
+            if self.needed & Registers::from(now) != 0 && facts.enabled(at) != Enabled::No {
+                return true;
+            }
             let Some(insn) = node.insn else { continue };
             let Some(after) = self.after(at, &insn, now, facts, memory) else { return true };
             let callees = flow.callees(at);

@@ -13,6 +13,7 @@
 //! | `clobber`, `escape` | functions | registers that handlers change, addresses of the stack |
 //! | `masks` | functions | interrupts that can be enabled |
 //! | `memory` | variables, registers of devices | where they are in a state |
+//! | `groups` | functions | accesses through one pointer |
 //! | `sharing`, `races` | what handlers access | where an interrupt can matter |
 //! | `loops` | functions | where a step must end because a loop may not |
 //! | `emit`, `arith`, `access`, `io` | instructions | byte-code of the processor |
@@ -33,6 +34,7 @@ mod escape;
 mod expression;
 mod facts;
 mod flow;
+mod groups;
 mod image;
 mod insn;
 mod io;
@@ -278,8 +280,8 @@ fn translate(
 
     let handlers_need = needs_of_handlers(&flow, &facts, &handlers);
     let liveness = Liveness::of(&flow, &facts, Live::everything(facts.slots), &handlers_need);
-    let mut sharing = Sharing::of(&flow, &facts, &memory, &used, handlers.clone(), observed);
-    (sharing.changed, sharing.needed) = (changed, clobber::alive(&handlers_need));
+    let mut sharing = Sharing::of(&flow, &facts, &memory, &used, handlers.clone(), clobber::alive(&handlers_need), observed);
+    sharing.changed = changed;
     sharing.all_points = options.all_points;
     if guard.is_some() {
         sharing.resets = true;
@@ -289,7 +291,7 @@ fn translate(
         sharing.kept.extend(kept.map(|(index, _)| memory::Place::Object(index)));
     }
     let before = sharing::steps(image, &flow, &facts, &memory, &sharing, &liveness);
-    let races = if options.races { races::find(&flow, &facts, &memory, &sharing) } else { BTreeMap::new() };
+    let races = if options.races { races::find(&flow, &facts, &memory, &sharing) } else { races::Races::default() };
     let texts: Vec<Vec<String>> = image
         .debug
         .files

@@ -6,7 +6,7 @@
 use crate::facts::Facts;
 use crate::flow::Flow;
 use crate::insn::{Insn, Logic};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// For each register of a device that the program writes, the bits that it may set.
 pub fn possible(flow: &Flow, facts: &Facts) -> BTreeMap<u16, u8> {
@@ -20,6 +20,9 @@ pub fn possible(flow: &Flow, facts: &Facts) -> BTreeMap<u16, u8> {
     let mut begin = [0xff_u8; 32];
     begin[1] = if keeps_zero { 0 } else { 0xff };
     let mut possible: BTreeMap<u16, u8> = BTreeMap::new();
+    let address = |(at, node): (&u16, &crate::flow::Node)| facts.access(*at, node.insn.as_ref()?)?.addr;
+    let is_plain = |addr: &u16| *addr >= 32 && matches!(facts.kind(*addr), Some(crate::chip::Kind::Plain));
+    let used: BTreeSet<u16> = flow.nodes.iter().filter_map(address).filter(is_plain).collect();
     // A value that is read from a register, changed and written back has the bits that were written
     // before: the sets grow until nothing is new.
     loop {
@@ -35,11 +38,13 @@ pub fn possible(flow: &Flow, facts: &Facts) -> BTreeMap<u16, u8> {
             let of = |r: u8| bits[usize::from(r)];
             let written = facts.access(at, &insn).filter(|access| access.writes).and_then(|access| access.addr);
             match insn {
-                Insn::Store { r, .. } | Insn::St { r, .. } => {
-                    if let Some(addr) = written {
-                        *possible.entry(addr).or_default() |= of(r);
-                    }
-                }
+                Insn::Store { r, .. } | Insn::St { r, .. } => match written {
+                    Some(addr) => *possible.entry(addr).or_default() |= of(r),
+                    // A pointer can lead to every register that the program uses by its address;
+                    // others are not supported.
+                    None if crate::escape::is_own_frame(at, &insn, flow, facts) => {}
+                    None => used.iter().for_each(|addr| *possible.entry(*addr).or_default() |= of(r)),
+                },
                 Insn::Bit { bit, set: true, .. } => {
                     if let Some(addr) = written {
                         *possible.entry(addr).or_default() |= 1 << bit;

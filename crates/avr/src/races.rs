@@ -3,7 +3,8 @@
 //! The processor moves one byte at a time, so a variable of two bytes is read by two instructions.
 //! If a handler that writes the variable runs in between, the value that was read never existed.
 //! The first access of such a group stores a *note*, the last one clears it, and a handler that
-//! finds the note of a variable it accesses has divided the group.
+//! finds the note of a variable it accesses has divided the group. The note is the address of the
+//! variable, so an element of an array with a variable index has one too.
 //!
 //! The same code can be both: a function that the main program and a handler call, or a handler
 //! that enables interrupts. So a group begins and ends only while interrupts are enabled, and an
@@ -12,6 +13,7 @@
 
 use crate::facts::{Enabled, Facts};
 use crate::flow::Flow;
+use crate::groups;
 use crate::memory::{Memory, Place};
 use crate::sharing::Sharing;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,21 +37,32 @@ pub struct Check {
     pub object: usize,
 }
 
-/// The numbers of the notes of scalars, by their addresses.
-#[derive(Default)]
-struct Notes(BTreeMap<u16, u16>);
+/// The part of an access through a pointer. Which variable it accesses is known when it is
+/// executed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Through {
+    /// The distances to the bytes that its group accesses before and behind it.
+    pub before: Vec<i32>,
+    pub behind: Vec<i32>,
+    pub writes: bool,
+    /// Whether it may divide another group: it is in a handler.
+    pub divides: bool,
+}
 
-impl Notes {
-    /// The note of a group that reads or writes; `None` if there are too many.
-    fn of(&mut self, scalar: u16, writes: bool) -> Option<u16> {
-        let fresh = self.0.len() as u16;
-        let number = *self.0.entry(scalar).or_insert(fresh);
-        number.checked_mul(2)?.checked_add(1 + u16::from(writes))
-    }
+/// The parts of all instructions.
+#[derive(Debug, Default)]
+pub struct Races {
+    pub named: BTreeMap<u16, Race>,
+    pub through: BTreeMap<u16, Through>,
+}
+
+/// The note of a group that reads or writes the scalar at this address.
+pub fn note(scalar: u16, writes: bool) -> u16 {
+    scalar * 2 + 1 + u16::from(writes)
 }
 
 /// Finds the groups, and the accesses of handlers that may divide them.
-pub fn find(flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> BTreeMap<u16, Race> {
+pub fn find(flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> Races {
     let mut races: BTreeMap<u16, Race> = BTreeMap::new();
     let in_handler: BTreeSet<u16> = sharing
         .handlers
@@ -65,16 +78,15 @@ pub fn find(flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> B
         let Place::Object(index) = memory.place(addr) else { return None };
         Some((index, memory.scalar(addr)?, addr, access.writes))
     };
-    let mut notes = Notes::default();
     for &at in flow.nodes.keys() {
         let Some((index, scalar, addr, writes)) = access_of(at) else { continue };
         if in_handler.contains(&at) {
-            let (written, read) = (notes.of(scalar, true), notes.of(scalar, false));
-            let check = written.map(|written| Check { written, read: read.filter(|_| writes), object: index });
-            races.entry(at).or_default().check = check;
+            let check = Check { written: note(scalar, true), read: writes.then(|| note(scalar, false)), object: index };
+            races.entry(at).or_default().check = Some(check);
         }
         let place = Place::Object(index);
-        let conflicts = sharing.writes.contains(&place) || (writes && sharing.reads.contains(&place));
+        let written = sharing.any_write || sharing.writes.contains(&place);
+        let conflicts = written || writes && (sharing.any_read || sharing.reads.contains(&place));
         let taken = races.get(&at).is_some_and(|race| race.begins.is_some() || race.ends);
         if !conflicts || taken || facts.enabled(at) == Enabled::No {
             continue;
@@ -96,11 +108,32 @@ pub fn find(flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> B
                 last = Some(next);
             }
         }
-        if let (Some(last), Some(note)) = (last, notes.of(scalar, writes)) {
-            races.entry(at).or_default().begins = Some(note);
+        if let Some(last) = last {
+            races.entry(at).or_default().begins = Some(note(scalar, writes));
             races.entry(last).or_default().ends = true;
         }
     }
     races.retain(|_, race| *race != Race::default());
-    races
+    let through = if sharing.handlers.is_empty() { BTreeMap::new() } else { pointers(flow, facts, &in_handler, &leaders) };
+    Races { named: races, through }
+}
+
+/// The accesses through pointers: their groups, and whether they may divide others.
+fn pointers(flow: &Flow, facts: &Facts, in_handler: &BTreeSet<u16>, leaders: &BTreeSet<u16>) -> BTreeMap<u16, Through> {
+    let mut all: BTreeMap<u16, Through> = BTreeMap::new();
+    let is_safe = |at: u16| facts.enabled(at) == Enabled::No;
+    for (&at, node) in &flow.nodes {
+        let Some(access) = node.insn.as_ref().and_then(|insn| facts.access(at, insn)).filter(|access| access.addr.is_none()) else {
+            continue;
+        };
+        let behind = if is_safe(at) { Vec::new() } else { groups::behind(at, flow, facts, leaders, &is_safe) };
+        for (other, distance) in &behind {
+            all.entry(*other).or_default().before.push(-distance);
+        }
+        let own = all.entry(at).or_default();
+        own.behind = behind.into_iter().map(|(_, distance)| distance).collect();
+        (own.writes, own.divides) = (access.writes, in_handler.contains(&at));
+    }
+    all.retain(|_, through| through.divides || !through.before.is_empty() || !through.behind.is_empty());
+    all
 }

@@ -10,8 +10,9 @@ use crate::chip::{Kind, Source};
 use crate::clobber::{self, Registers};
 use crate::emit::Before;
 use crate::escape;
-use crate::facts::{Enabled, Facts};
+use crate::facts::{Access, Enabled, Facts};
 use crate::flow::Flow;
+use crate::groups;
 use crate::image::Image;
 use crate::insn::{Insn, Mode, flag};
 use crate::live::{Live, Liveness};
@@ -36,8 +37,8 @@ pub struct Sharing {
     pub reads: BTreeSet<Place>,
     pub writes: BTreeSet<Place>,
     /// Whether handlers read or write through pointers.
-    any_read: bool,
-    any_write: bool,
+    pub any_read: bool,
+    pub any_write: bool,
     /// Whether such a pointer may lead to the stack of the interrupted code.
     pub stack: bool,
     /// Whether every instruction counts as an access to data that handlers access.
@@ -46,6 +47,9 @@ pub struct Sharing {
     pub observed: BTreeSet<Place>,
     /// Instructions that complete a write to such a variable.
     pub commits: BTreeSet<u16>,
+    /// For those that write through a pointer: the distances to the bytes that are written directly
+    /// behind them.
+    pub behind: BTreeMap<u16, Vec<i32>>,
     /// Whether the watchdog can reset the device.
     pub resets: bool,
     /// What a reset keeps.
@@ -54,18 +58,19 @@ pub struct Sharing {
 
 impl Sharing {
     /// Finds what `handlers` share. `sources` are the interrupts that can happen, those without a
-    /// handler included.
+    /// handler included; `needed` are the registers whose values handlers use.
     pub fn of(
         flow: &Flow,
         facts: &Facts,
         memory: &Memory,
         sources: &[&Source],
         handlers: Vec<(u8, u16)>,
+        needed: Registers,
         observed: BTreeSet<Place>,
     ) -> Sharing {
         let is_missing = |vector: &u8| handlers.iter().all(|(handled, _)| handled != vector);
         let missing = sources.iter().map(|source| source.vector).filter(is_missing).collect();
-        let mut sharing = Sharing { missing, handlers, observed, ..Sharing::default() };
+        let mut sharing = Sharing { missing, handlers, needed, observed, ..Sharing::default() };
         let inside: BTreeSet<u16> = sharing
             .handlers
             .iter()
@@ -89,6 +94,8 @@ impl Sharing {
             writes_registers(&insn, &mut sharing.written);
             if completes(at, &insn, flow, facts, memory, &sharing.observed, &leaders) {
                 sharing.commits.insert(at);
+                let behind = groups::behind(at, flow, facts, &leaders, &|_| false);
+                sharing.behind.insert(at, behind.into_iter().map(|(_, distance)| distance).collect());
             }
             let Some(access) = facts.access(at, &insn).filter(|_| inside.contains(&at)) else { continue };
             match access.addr.map(|addr| memory.place(addr)) {
@@ -113,7 +120,7 @@ impl Sharing {
             }
             sharing.writes.extend(source.flag.map(|(addr, _)| Place::Io(addr)));
         }
-        sharing.stack = (sharing.any_read || sharing.any_write) && escape::escapes(flow, facts, memory);
+        sharing.stack = (sharing.any_read || sharing.any_write) && escape::escapes(flow, facts, memory, needed);
         sharing
     }
 
@@ -138,7 +145,9 @@ impl Sharing {
             return true;
         }
         match insn {
-            Insn::Flag { bit: flag::I, set: false } | Insn::Sleep => return true,
+            // Where interrupts are enabled already, they are taken before the instruction that
+            // enables them again, because none is taken directly behind it.
+            Insn::Flag { bit: flag::I, .. } | Insn::Sleep => return true,
             Insn::Store { addr, .. } if facts.kind(*addr) == Some(Kind::Status) => return true,
             _ => {}
         }
@@ -146,24 +155,48 @@ impl Sharing {
             return true;
         }
         let Some(access) = facts.access(at, insn) else { return false };
-        let through = |access: &crate::facts::Access| self.any_write || access.writes && self.any_read;
+        let through = |access: &Access| self.any_write || access.writes && self.any_read;
         match access.addr.map(|addr| memory.place(addr)) {
             Some(Place::Stack) => self.stack && through(&access),
             Some(Place::Register(_)) => false,
             Some(place) => {
                 let (read, written) = (self.any_read || self.reads.contains(&place), self.any_write || self.writes.contains(&place));
-                // A pointer of a handler does not point to a register of a device.
-                let (read, written) = match place {
-                    Place::Io(_) => (self.reads.contains(&place), self.writes.contains(&place)),
-                    _ => (read, written),
+                let (read, written) = if is_pointed_to(&place, facts) {
+                    (read, written)
+                } else {
+                    (self.reads.contains(&place), self.writes.contains(&place))
                 };
                 (access.reads && written) || (access.writes && (read || written || self.kept.contains(&place)))
             }
-            None => {
-                let objects = |places: &BTreeSet<Place>| places.iter().any(|place| matches!(place, Place::Object(_)));
-                through(&access) || objects(&self.writes) || access.writes && (objects(&self.reads) || objects(&self.kept))
-            }
+            None => self.matters_through(&access, &|place| is_pointed_to(place, facts)),
         }
+    }
+
+    /// Whether an interrupt before an access through a pointer can make a difference, if the
+    /// pointer leads to one of these places.
+    fn matters_through(&self, access: &Access, leads: &dyn Fn(&Place) -> bool) -> bool {
+        let through = self.any_write || access.writes && self.any_read;
+        let any = |places: &BTreeSet<Place>| places.iter().any(leads);
+        through || any(&self.writes) || access.writes && (any(&self.reads) || any(&self.kept))
+    }
+
+    /// Whether an interrupt before an access through a pointer can make a difference only if the
+    /// pointer leads to a register of a device.
+    pub fn only_devices(&self, at: u16, insn: &Insn, facts: &Facts) -> bool {
+        let in_memory = |place: &Place| matches!(place, Place::Object(_));
+        let access = facts.access(at, insn).filter(|access| access.addr.is_none());
+        let reason = self.all_points || self.commits.contains(&at) || self.uses_shared_registers(at, insn, facts);
+        !reason && access.is_some_and(|access| !self.matters_through(&access, &in_memory))
+    }
+}
+
+/// Whether a pointer whose value is not known may lead to a place: to variables, and to those
+/// registers of devices that can be used through pointers.
+fn is_pointed_to(place: &Place, facts: &Facts) -> bool {
+    match place {
+        Place::Object(_) => true,
+        Place::Io(addr) => matches!(facts.kind(*addr), None | Some(Kind::Plain)),
+        _ => false,
     }
 }
 
@@ -301,9 +334,8 @@ fn completes(
     leaders: &BTreeSet<u16>,
 ) -> bool {
     let Some(access) = facts.access(at, insn).filter(|access| access.writes) else { return false };
-    let Some(addr) = access.addr else {
-        return observed.iter().any(|place| matches!(place, Place::Object(_))) && !goes_on(at, insn, flow, leaders);
-    };
+    // Whether more bytes of the variable follow is known when the instruction is executed.
+    let Some(addr) = access.addr else { return observed.iter().any(|place| matches!(place, Place::Object(_))) };
     let place = memory.place(addr);
     // Writing the levels of pins toggles outputs.
     if let Some(Kind::Pins { port, .. }) = facts.kind(addr) {
@@ -329,20 +361,4 @@ fn more_of(at: u16, addr: u16, place: Place, flow: &Flow, facts: &Facts, memory:
         .filter_map(|(next, insn)| facts.access(next, &insn).filter(|access| access.writes)?.addr)
         .take_while(|other| *other != addr);
     written.any(|other| memory.place(other) == place && memory.scalar(other) == Some(scalar))
-}
-
-/// Whether the code that follows directly writes the byte next to this one, through the same
-/// pointer.
-fn goes_on(at: u16, insn: &Insn, flow: &Flow, leaders: &BTreeSet<u16>) -> bool {
-    let Insn::St { ptr, mode: Mode::At(q), .. } = *insn else { return false };
-    for (_, insn) in following(at, flow, leaders) {
-        let mut written = [false; 32];
-        writes_registers(&insn, &mut written);
-        match insn {
-            Insn::St { ptr: other, mode: Mode::At(p), .. } if other == ptr => return p.abs_diff(q) == 1,
-            _ if written[usize::from(ptr)] || written[usize::from(ptr) + 1] => return false,
-            _ => {}
-        }
-    }
-    false
 }

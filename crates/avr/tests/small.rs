@@ -38,13 +38,20 @@ fn build(name: &str, level: &str) -> Option<Vec<u8>> {
     bytes
 }
 
+/// The definitions among the options of a head.
+fn defines(options: &str) -> Vec<(String, String)> {
+    let words: Vec<&str> = options.split(' ').collect();
+    let pairs = words.windows(2).filter(|pair| pair[0] == "-D").filter_map(|pair| pair[1].split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
 /// The kinds of all violations, up to the one that is expected, and the number of states. A state
 /// without successors in which the processor has not stopped is an invalid end state.
-fn explore(bytes: &[u8], expected: Option<&str>) -> (BTreeSet<String>, usize) {
+fn explore(bytes: &[u8], defines: &[(String, String)], expected: Option<&str>) -> (BTreeSet<String>, usize) {
     let mut map = SourceMap::new();
     let file = map.add("small.elf", "");
     let mut none = |_: &str| None;
-    let request = avr::Request { defines: &[], formulas: &[], expressions: &[], sources: &mut none };
+    let request = avr::Request { defines, formulas: &[], expressions: &[], sources: &mut none };
     let compiled = avr::compile(&mut map, file, bytes, request);
     let program = compiled.program.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
     let program = Arc::new(bytecode::verify(program).unwrap_or_else(|error| panic!("{error}")));
@@ -87,12 +94,13 @@ fn small_programs_have_the_violations_that_their_heads_say() {
         let text = std::fs::read_to_string(folder().join(format!("{name}.c"))).expect("the program");
         let expect = value(&text, "expect:").expect("what is expected");
         let levels = value(&text, "level:").map_or(vec!["-O0".to_owned(), "-Os".to_owned(), "-O2".to_owned()], |level| vec![level]);
+        let defines = defines(&value(&text, "options:").unwrap_or_default());
         for level in levels {
             let Some(bytes) = build(name, &level) else {
                 testkit::passed_over("avr-gcc or avr-libc is missing");
                 return;
             };
-            let (violations, states) = explore(&bytes, expect.split_once(' ').map(|(_, kind)| kind));
+            let (violations, states) = explore(&bytes, &defines, expect.split_once(' ').map(|(_, kind)| kind));
             println!("{name} {level}: {states} states, {violations:?}");
             match expect.split_once(' ') {
                 // A property is checked by the tests of the command line.

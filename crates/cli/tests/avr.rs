@@ -167,6 +167,39 @@ fn conditions_that_cannot_be_observed_are_refused_with_a_reason() {
 }
 
 #[test]
+fn what_is_not_supported_is_unknown_with_a_reason() {
+    // The program writes its own code, or uses a register whose reads are inputs through a pointer.
+    let writes = "#include <avr/io.h>\nint main(void) { if (PINB & 1) __asm__ volatile(\"spm\"); for (;;) ; }\n";
+    let reads = "#include <avr/io.h>\nvolatile unsigned char n; volatile unsigned char *volatile p = &TCNT0;\n\
+        int main(void) { n = TCNT0; n = *p; for (;;) ; }\n";
+    for (name, text, line) in [("writes", writes, 2), ("reads", reads, 3)] {
+        let place = std::env::temp_dir().join(format!("everypath-avr-unsupported-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&place).expect("a folder");
+        let source = place.join("unsupported.c");
+        std::fs::write(&source, text).expect("a file");
+        let head = Head { device: "atmega328p".to_owned(), options: Vec::new(), level: "-Os".to_owned(), expect: String::new() };
+        let program = place.join("unsupported.elf");
+        if build(&source, &head, &program).is_some() {
+            let answer = check(&program, &[]);
+            assert_eq!(answer["verdict"], "unknown", "{name}: {answer:#}");
+            assert_eq!(answer["reason"], "unsupported", "{name}: {answer:#}");
+            let place = format!("unsupported.c, line {line}");
+            assert!(answer["message"].as_str().is_some_and(|message| message.contains(&place)), "{name}: {answer:#}");
+            let told = Command::new(env!("CARGO_BIN_EXE_everypath")).arg("check").arg(&program).output().expect("the program runs");
+            assert_eq!(told.status.code(), Some(3), "{name}");
+            // What is not reached does no harm.
+            if name == "writes" {
+                let answer = check(&program, &["-D".to_owned(), "PINB=0".to_owned()]);
+                assert_eq!(answer["verdict"], "holds", "{answer:#}");
+            }
+        } else {
+            testkit::passed_over("avr-gcc or avr-libc is missing");
+        }
+        let _ = std::fs::remove_dir_all(&place);
+    }
+}
+
+#[test]
 fn the_scheduler_holds() {
     example("scheduler");
 }

@@ -233,7 +233,8 @@ impl<'a> Emitter<'a> {
             return self.code.span(Span { addr: self.code.here(), file: FileIndex(0), line: 1, column: 1, text });
         };
         let text = text.map_or_else(|| (self.texts)(file, line), str::to_owned);
-        self.code.span(Span { addr: self.code.here(), file: FileIndex(file as u16 + 1), line, column: 1, text });
+        // The debugging information has lines only.
+        self.code.span(Span { addr: self.code.here(), file: FileIndex(file as u16 + 1), line, column: 0, text });
     }
 
     /// The error text for jumping to an instruction, if that is the entry of a function that is

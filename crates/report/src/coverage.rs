@@ -103,7 +103,7 @@ impl From<&Coverage> for CoverageJson {
         let statement = |told: &StatementCoverage| StatementCoverageJson {
             file: told.position.as_ref().map(|at| at.file.clone()),
             line: told.position.as_ref().map(|at| at.line),
-            column: told.position.as_ref().map(|at| at.column),
+            column: told.position.as_ref().map(|at| at.column).filter(|&column| column > 0),
             statement: told.text.clone(),
             reached: told.reached,
             executed: told.executed,

@@ -289,11 +289,26 @@ impl<'a> Emitter<'a> {
         let enabled = if self.sharing.interrupts() { self.facts.enabled(at) } else { Enabled::No };
         // A reset asks nobody.
         let enabled = if self.sharing.resets { Enabled::Yes } else { enabled };
-        let (body, go_on) = (self.code.mark(), self.code.mark());
+        // A store through a pointer may stop a device, and then it chooses its flags.
+        let indirect = matches!(insn, Insn::St { .. }) && self.facts.resolved(at).is_none();
+        let stopping: Vec<u16> = if indirect { self.stopping_registers() } else { Vec::new() };
+        let (body, go_on, stop) = (self.code.mark(), self.code.mark(), self.code.mark());
         match before {
-            Before::Nothing => return,
-            Before::Line => return self.code.step(Mode::Deterministic),
-            Before::Point | Before::Choice => {}
+            Before::Nothing if stopping.is_empty() => return,
+            Before::Line if stopping.is_empty() => return self.code.step(Mode::Deterministic),
+            _ => {}
+        }
+        if !stopping.is_empty() {
+            self.address_of(insn);
+            for &addr in &stopping {
+                self.code.push(T1);
+                self.code.c(addr.into());
+                self.code.op(Op::Eq {});
+                self.code.jump_not_zero(stop);
+            }
+            if matches!(before, Before::Nothing | Before::Line) {
+                self.code.jump(go_on);
+            }
         }
         // The stack is private to the interrupted code, unless a pointer of a handler may lead
         // there. What lies below the stack pointer is the heap.
@@ -320,7 +335,11 @@ impl<'a> Emitter<'a> {
             self.code.op(Op::Ldg { var: I });
             self.code.jump_zero(go_on);
         }
-        if before == Before::Choice || enabled != Enabled::No {
+        if before == Before::Choice || enabled != Enabled::No || !stopping.is_empty() {
+            if before == Before::Point && enabled == Enabled::No {
+                self.code.jump(go_on);
+            }
+            self.code.place(stop);
             let live = self.live_before(at);
             self.forget(&live);
             self.code.step(Mode::Normal);

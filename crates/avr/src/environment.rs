@@ -6,8 +6,9 @@
 //! interrupt can matter. So a trace names the device, and fairness can be required of it.
 //!
 //! An interrupt is not taken while one with a lower vector is pending. That one is pending is known
-//! if its flag is raised: because the program has read the flag, or because the handler does not
-//! clear it. Any other interrupt may be raised just now, before all others.
+//! if its flag is raised: because the program has read the flag or has stopped the device, or
+//! because the handler does not clear it. Any other interrupt may be raised just now, before all
+//! others.
 
 use crate::chip::{Chip, Edge, Source};
 use crate::code::{Code, I, T0, T1};
@@ -23,6 +24,18 @@ pub fn registers(source: &Source) -> Vec<u16> {
     all.extend(source.flag.map(|(addr, _)| addr));
     all.extend(source.pins.map(|pins| pins.edge.register()));
     all
+}
+
+/// The sources whose flags stay raised when a program stores into this register, although nothing
+/// raises them any more: a timer is stopped, or a pin is no longer watched. A program or a handler
+/// must be able to see the flag.
+pub fn kept_after<'c>(chip: &'c Chip, memory: &'c Memory, addr: u16) -> impl Iterator<Item = &'c Source> {
+    let depends = move |source: &&Source| {
+        let pins = source.pins.is_some_and(|pins| pins.port - 1 == addr || pins.edge.register() == addr);
+        pins || source.needs.is_some_and(|(needs, _)| needs == addr)
+    };
+    let seen = |source: &&Source| source.flag.is_some_and(|(flags, _)| memory.io.contains_key(&flags));
+    chip.sources.iter().filter(|source| source.clears).filter(seen).filter(depends)
 }
 
 /// Pushes a register of a device, which is 0 if the program never uses it.
@@ -189,7 +202,7 @@ fn priority(code: &mut Code, memory: &Memory, source: &Source, used: &[&Source])
         bit(code, memory, addr, flag);
         bit(code, memory, other.mask.0, other.mask.1);
         code.op(Op::And {});
-        if let Some((addr, bits)) = other.needs {
+        if let Some((addr, bits)) = other.needs.filter(|_| !other.clears) {
             value(code, memory, addr);
             code.and(bits.into());
             code.c(0);
@@ -220,7 +233,18 @@ pub fn device(code: &mut Code, chip: &Chip, memory: &Memory, options: &Options, 
     };
     test(code, source.mask.0, 1 << source.mask.1);
     if let Some((addr, bits)) = source.needs {
-        test(code, addr, bits.into());
+        match source.flag.filter(|_| source.clears) {
+            // A flag that is raised stays so when the device is stopped.
+            Some((flags, flag)) => {
+                value(code, memory, addr);
+                code.and(bits.into());
+                value(code, memory, flags);
+                code.and(1 << flag);
+                code.op(Op::Or {});
+                code.op(Op::Nexz {});
+            }
+            None => test(code, addr, bits.into()),
+        }
     }
     pins(code, memory, options, source);
     priority(code, memory, source, used);

@@ -2,12 +2,12 @@
 //!
 //! An input is chosen when it is read, and only the bits that make a difference; an input that is
 //! never read costs nothing. The value chosen for an interrupt flag is kept until the program or
-//! the handler clears the flag. The levels of pins are kept if a property refers to them; otherwise
-//! only the program's own registers hold them.
+//! the handler clears the flag. A flag is also chosen when the program stops the device that would
+//! raise it. The levels of pins are kept if a property refers to them; otherwise only the program's
+//! own registers hold them.
 
-use crate::chip::Kind;
-use crate::code::I;
-use crate::code::{SP, T0, T1, T2, flag_local};
+use crate::chip::{Kind, Source};
+use crate::code::{I, Mark, SP, T0, T1, T2, flag_local};
 use crate::emit::Emitter;
 use crate::environment;
 use crate::insn::flag;
@@ -212,28 +212,8 @@ impl Emitter<'_> {
             if source.is_none() && !error {
                 continue;
             }
-            let (raised, end) = (self.code.mark(), self.code.mark());
-            if let Some(source) = source.filter(|source| source.pins.is_some()) {
-                environment::from_outside(&mut self.code, self.memory, self.options, source, true);
-                self.code.jump_zero(end);
-            }
-            if let Some((needs, bits)) = source.and_then(|source| source.needs)
-                && let Some(needs) = self.io(needs)
-            {
-                self.code.op(Op::Ldg { var: needs });
-                self.code.and(bits.into());
-                self.code.jump_zero(end);
-            }
-            self.code.op(Op::Ldg { var });
-            self.code.and(mask);
-            self.code.jump_not_zero(end);
-            self.code.or(raised);
-            self.code.jump(end);
-            self.code.place(raised);
-            self.code.op(Op::Ldg { var });
-            self.code.c(mask);
-            self.code.op(Op::Or {});
-            self.code.op(Op::Stg { var });
+            let end = self.code.mark();
+            self.perhaps_raise(source, var, mask, end);
             self.code.place(end);
         }
         self.code.op(Op::Ldg { var });
@@ -241,6 +221,57 @@ impl Emitter<'_> {
             // Errors belong to one byte and are not kept.
             self.change_bits(addr, 0x1c, 0);
         }
+    }
+
+    /// Raises a flag or not, if its source can raise it and has not, and goes on at `end`.
+    fn perhaps_raise(&mut self, source: Option<&Source>, var: GlobalId, mask: i32, end: Mark) {
+        let raised = self.code.mark();
+        if let Some(source) = source.filter(|source| source.pins.is_some()) {
+            environment::from_outside(&mut self.code, self.memory, self.options, source, true);
+            self.code.jump_zero(end);
+        }
+        if let Some((needs, bits)) = source.and_then(|source| source.needs)
+            && let Some(needs) = self.io(needs)
+        {
+            self.code.op(Op::Ldg { var: needs });
+            self.code.and(bits.into());
+            self.code.jump_zero(end);
+        }
+        self.code.op(Op::Ldg { var });
+        self.code.and(mask);
+        self.code.jump_not_zero(end);
+        self.code.or(raised);
+        self.code.jump(end);
+        self.code.place(raised);
+        self.code.op(Op::Ldg { var });
+        self.code.c(mask);
+        self.code.op(Op::Or {});
+        self.code.op(Op::Stg { var });
+    }
+
+    /// Before T0 is stored into a register: flags that could be raised until now, and cannot be
+    /// afterwards, are raised or not. Otherwise they would be lost, because a flag is chosen only
+    /// when it is read.
+    fn keep_flags(&mut self, addr: u16) {
+        for source in environment::kept_after(self.image.chip, self.memory, addr) {
+            let Some((flags, bit)) = source.flag else { continue };
+            let Some(var) = self.io(flags) else { continue };
+            let end = self.code.mark();
+            if let Some((_, bits)) = source.needs {
+                // The device goes on.
+                self.code.push(T0);
+                self.code.and(bits.into());
+                self.code.jump_not_zero(end);
+            }
+            self.perhaps_raise(Some(source), var, 1 << bit, end);
+            self.code.place(end);
+        }
+    }
+
+    /// The registers that a pointer may reach and that stop a device whose flags can be seen.
+    pub fn stopping_registers(&self) -> Vec<u16> {
+        let plain = self.memory.io.keys().copied().filter(|&addr| self.kind(addr) == Kind::Plain);
+        plain.filter(|&addr| environment::kept_after(self.image.chip, self.memory, addr).next().is_some()).collect()
     }
 
     /// A conversion that was started may be complete by now.
@@ -295,6 +326,9 @@ impl Emitter<'_> {
     /// Stores T0 into a register.
     pub fn store_io(&mut self, addr: u16) {
         let Some(var) = self.io(addr) else { return };
+        if self.kind(addr) == Kind::Plain {
+            self.keep_flags(addr);
+        }
         match self.kind(addr) {
             Kind::Plain if environment::is_watched(self.image.chip, self.memory, addr) => {
                 self.code.op(Op::Ldg { var });

@@ -6,9 +6,10 @@
 //! is enough to take interrupts before instructions that do access such data. This is a
 //! partial-order reduction, carried out in the code.
 
-use crate::chip::{Kind, Source};
+use crate::chip::{Chip, Kind, Source};
 use crate::clobber::{self, Registers};
 use crate::emit::Before;
+use crate::environment;
 use crate::escape;
 use crate::facts::{Access, Enabled, Facts};
 use crate::flow::Flow;
@@ -244,6 +245,17 @@ pub fn writes_registers(insn: &Insn, written: &mut [bool; 32]) {
     }
 }
 
+/// Whether a store at a known address chooses the flags of a device that it may stop.
+fn keeps_flags(at: u16, insn: &Insn, chip: &Chip, facts: &Facts, memory: &Memory) -> bool {
+    let addr = match *insn {
+        Insn::Store { addr, .. } | Insn::Bit { addr, .. } => Some(addr),
+        Insn::St { .. } => facts.resolved(at),
+        _ => None,
+    };
+    let stops = |addr: u16| facts.kind(addr) == Some(Kind::Plain) && environment::kept_after(chip, memory, addr).next().is_some();
+    addr.is_some_and(stops)
+}
+
 /// The bits of an input that an instruction chooses and that matter; 0 if it chooses none.
 fn chosen(at: u16, insn: &Insn, facts: &Facts, memory: &Memory, after: &Live) -> u8 {
     let (addr, mask) = match *insn {
@@ -278,6 +290,7 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
         let after = liveness.after(flow, facts, at);
         let enabled = facts.enabled(at) != Enabled::No && sharing.interrupts() || sharing.resets;
         let before = if chosen(at, &insn, facts, memory, &after) != 0
+            || keeps_flags(at, &insn, image.chip, facts, memory)
             || matches!(insn, Insn::Sleep)
             || (watched && insn == Insn::Wdr)
             || points.contains(&at)

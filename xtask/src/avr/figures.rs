@@ -3,13 +3,12 @@
 //! The programs are built and checked by the command line, with two threads and the compact store.
 //! The largest has more than ten million states. The rows are those of a file in `bench/runs`.
 
-use super::follow::compile;
+use super::follow::{compile, head};
 use crate::processes::{answer, find};
 use crate::{Failure, root};
 
-/// The programs, with what the environment may do.
-const PROGRAMS: &[(&str, &[&str])] =
-    &[("counter", &[]), ("traffic_light", &[]), ("thermometer", &[]), ("window_lift", &[]), ("uart_ring", &[])];
+/// The programs. Their heads name the device and what the environment may do.
+const PROGRAMS: [&str; 5] = ["counter", "traffic_light", "thermometer", "window_lift", "uart_ring"];
 
 /// The states that the largest program must have, and the most bytes that each may take.
 const LEAST: u64 = 10_000_000;
@@ -21,12 +20,14 @@ pub fn run() -> Result<(), Failure> {
     let build = if everypath.components().any(|part| part.as_os_str() == "release") { "release build" } else { "development build" };
     println!("program\tbuild\tverdict\tstates\ttransitions\tdepth\tseconds\tstates_per_second\tbytes_per_state\tpeak_memory_mib");
     let mut largest = (0, 0.0);
-    for (name, options) in PROGRAMS {
+    let folder = root().join("models/avr");
+    for name in PROGRAMS {
+        let source = std::fs::read_to_string(folder.join(format!("{name}.c"))).map_err(|error| error.to_string())?;
         let program = root().join("target/avr").join(format!("{name}.elf"));
-        compile(&root().join("models/avr"), name, "atmega328p", "-Os", &program)?;
+        compile(&folder, name, head(&source, "device").ok_or("no device")?, "-Os", &program)?;
         let path = program.to_string_lossy().into_owned();
         let mut call = vec!["check", path.as_str(), "--threads", "2", "--store", "compact", "--only", "safety"];
-        call.extend(*options);
+        call.extend(head(&source, "options").unwrap_or_default().split_whitespace());
         let told = answer(&everypath, &call).ok_or_else(|| format!("{name}: no answer"))?;
         let number = |key: &str| told[key].as_f64().unwrap_or(0.0);
         let (states, bytes) = (number("states"), number("store_bytes") / number("states").max(1.0));

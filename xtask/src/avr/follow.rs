@@ -21,6 +21,12 @@ const HEAD: usize = 3 + 32 + 3;
 /// States that agree with the simulator at the same time. More are not followed.
 const MOST: usize = 4096;
 
+/// A line of the comment at the head of a program, such as the one that names the device.
+pub fn head<'s>(source: &'s str, key: &str) -> Option<&'s str> {
+    let entry = |line: &'s str| line.trim_start_matches([' ', '*']).strip_prefix(key)?.strip_prefix(':');
+    source.lines().find_map(entry).map(str::trim)
+}
+
 /// Builds a program from its source in a folder.
 pub fn compile(folder: &Path, name: &str, device: &str, level: &str, to: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(root().join("target/avr")).map_err(|error| error.to_string())?;
@@ -46,7 +52,7 @@ pub fn run(simulator: &Path, instructions: u32, seed: u64) -> Result<(), Failure
         names.sort();
         for name in &names {
             let source = std::fs::read_to_string(folder.join(format!("{name}.c"))).map_err(|error| error.to_string())?;
-            let only = source.lines().find_map(|line| line.trim_start_matches([' ', '*']).strip_prefix("level:")).map(str::trim);
+            let only = head(&source, "level");
             for level in levels.iter().filter(|level| only.is_none_or(|only| only == **level)) {
                 programs += 1;
                 match follow(simulator, &folder, name, level, instructions, seed) {
@@ -76,7 +82,7 @@ struct Followed {
 
 fn follow(simulator: &Path, folder: &Path, name: &str, level: &str, instructions: u32, seed: u64) -> Result<Followed, Failure> {
     let source = std::fs::read_to_string(folder.join(format!("{name}.c"))).map_err(|error| error.to_string())?;
-    let device = source.lines().find_map(|line| line.trim_start_matches([' ', '*']).strip_prefix("device:")).ok_or("no device")?.trim();
+    let device = head(&source, "device").ok_or("no device")?;
     let program = root().join("target/avr").join(format!("{name}{level}.elf"));
     compile(folder, name, device, level, &program)?;
     let bytes = std::fs::read(&program).map_err(|error| error.to_string())?;

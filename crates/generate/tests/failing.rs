@@ -97,7 +97,7 @@ fn a_piece_that_crashes_fails_and_releases_the_others() {
     let text = "byte x;\nactive proctype P() { skip; c_code_IS { volatile int *p = 0; *p = 1; }; x = 1 }\nactive proctype Q() { x == 1 }";
     let (success, _, said) = ran("crash", text, &generate::Options::default());
     assert!(!success && said.contains("P ended"), "{said}");
-    // The parent starts the next process after the crash, and notices it in the middle of that step.
+    // The parent notices the crash in the middle of a step, when it starts the next process.
     let text = "c_decl {\n\\#include <sys/wait.h>\n}\nbyte x;\nproctype P() { c_code { volatile int *p = 0; *p = 1; }; x = 1 }\n\
                 proctype Q() { x == 1 }\ninit { run P(); c_code { siginfo_t end; waitid(P_ALL, 0, &end, WEXITED | WNOWAIT); }; run Q() }";
     for (way, options) in main_ways().into_iter().filter(|(way, _)| !way.contains("loop")) {

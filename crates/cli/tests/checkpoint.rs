@@ -101,15 +101,16 @@ fn killed_over_hashes() {
 /// run of the series.
 #[test]
 fn killed_over_bits() {
-    killed(30, NEVER, &["--threads", "1", "--store", "bits", "--bits-functions", "1", "--bits-runs", "2", "--memory", "40M"]);
+    killed(30, NEVER, &["--threads", "1", "--store", "bits", "--bits-functions", "1", "--bits-runs", "2", "--memory", "56M"]);
 }
 
 /// A cache with room for a fifth of the states.
 #[test]
 fn killed_over_a_cache() {
-    let options = ["--search", "dfs", "--store", "cache", "--memory", "30M"];
-    // The cache does forget states: it holds far fewer than there are.
     let folder = Folder::with("model.pml", model(26, NEVER)).all_orders();
+    let memory = folder.budget(10);
+    let options = ["--search", "dfs", "--store", "cache", "--memory", &memory];
+    // The cache does forget states: it holds far fewer than there are.
     let json = folder.run(&[&["check", "model.pml", "--json"], &options[..]].concat()).exits(0).json();
     let (states, bytes) = (json["states"].as_u64(), json["store_bytes"].as_u64());
     assert!(states.zip(bytes).is_some_and(|(states, bytes)| states > 250_000 && bytes < states * 20), "{json}");
@@ -212,7 +213,9 @@ fn a_checkpoint_of_a_lossy_store_is_for_such_a_store() {
         std::fs::read(folder.path("saved")).expect("a checkpoint")
     };
     let go_on = ["check", "--resume", "saved", "--depth", "1000", "--json", "--threads", "1"];
-    for store in [&["--store", "hash"][..], &["--store", "bits", "--memory", "30M"]] {
+    // Half of the budget is for the array of bits.
+    let memory = folder.budget(30);
+    for store in [&["--store", "hash"][..], &["--store", "bits", "--memory", &memory]] {
         let whole = folder.run(&[&["check", "model.pml", "--json", "--threads", "1"], store].concat()).exits(3).json();
         let good = save(store);
         assert_eq!(essence(&folder.run(&go_on).exits(3).json()), essence(&whole), "{store:?}");

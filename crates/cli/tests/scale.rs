@@ -40,12 +40,14 @@ fn a_stack_that_cannot_go_to_disk_stays_in_memory() {
 #[test]
 fn the_budget_is_kept_and_advice_given() {
     let folder = Folder::with("model.epa", ENDLESS).all_orders();
+    let memory = folder.budget(12);
+    let limit = memory.trim_end_matches('M').parse::<u64>().expect("megabytes") << 20;
     for (store, order) in [("plain", "bfs"), ("auto", "dfs"), ("compact", "bfs")] {
-        let options = ["--store", store, "--search", order, "--memory", "32M", "--spill", "."];
+        let options = ["--store", store, "--search", order, "--memory", &memory, "--spill", "."];
         let json = folder.run(&[&["check", "model.epa", "--json"], &options[..]].concat()).exits(3).json();
         assert_eq!(json["reason"], "memory", "{store} {order}");
         let peak = json["peak_memory_bytes"].as_u64().expect("a number");
-        assert!(peak <= 32 << 20, "{store} {order}: {peak}");
+        assert!(peak <= limit, "{store} {order}: {peak}");
         let advice = json["advice"].as_str().expect("a sentence");
         assert!(advice.contains("--memory") && advice.contains("--store"), "{advice}");
     }

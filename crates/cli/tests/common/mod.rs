@@ -190,6 +190,15 @@ impl Folder {
         self
     }
 
+    /// A memory budget with this many megabytes for the search. The resident part of the program
+    /// itself differs by several megabytes between machines, so it is measured and added.
+    pub fn budget(&self, megabytes: u64) -> String {
+        self.write("small.pml", "active proctype P() { skip }");
+        let json = self.run(&["check", "small.pml", "--json", "--threads", "1"]).exits(0).json();
+        let program = json["peak_memory_bytes"].as_u64().expect("a number");
+        format!("{}M", program.div_ceil(1 << 20) + megabytes)
+    }
+
     pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
         fs::write(self.0.join(name), contents).expect("the folder can be written");
     }

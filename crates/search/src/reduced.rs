@@ -23,8 +23,8 @@ impl<'r, S: System> Reduced<'r, S> {
     }
 }
 
-/// The processes that are left out, a bit each. A run ends with a fatal fault, and the others do
-/// not wait behind it.
+/// Returns the processes to leave out, one bit each; none if a kept step has a fatal fault. The run
+/// ends with that fault, so the steps of the other processes would never be followed.
 fn unless_fatal(processes: u64, steps: &[Successor]) -> u64 {
     let fatal = |entry: &Successor| !entry.has_state() && !LeftOut::has(processes, entry);
     if processes != 0 && steps.iter().any(fatal) { 0 } else { processes }

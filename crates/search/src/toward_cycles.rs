@@ -197,7 +197,7 @@ enum End {
 /// Steps of the product; the last may have no target.
 type Steps = Vec<(Action, Option<Vec<u8>>)>;
 
-/// The finding of a nested search, from where it began.
+/// The finding of a nested search, as steps from the state at which the search began.
 struct Lasso {
     finding: Finding,
     steps: Steps,
@@ -215,7 +215,7 @@ struct Frame {
     accepting: bool,
     /// Its steps inside the component, the next one last.
     steps: Vec<(Action, Vec<u8>)>,
-    /// The memory of all this.
+    /// The memory of this frame.
     bytes: u64,
 }
 
@@ -231,8 +231,8 @@ struct Inside<'a, S, W> {
     bytes: u64,
     states: u64,
     transitions: u64,
-    /// The number of steps to where the search begins, and of states of the outer search, which
-    /// count too.
+    /// The number of steps to the state at which the search begins, and the number of states of the
+    /// outer search. Both count towards the limits.
     before: u64,
     outside: u64,
     /// The depth limit cut something off.
@@ -439,7 +439,7 @@ impl<S: System + Clone, T: Store> Closer<'_, S, T> {
         let outcome = best_first(&back, &(self.fresh)(), Weights::EQUAL, &task);
         let Verdict::Violated(violation) = outcome.verdict else { return None };
         let mut steps = violation.trace.steps;
-        // `Back` gives the step that arrives no target.
+        // The step that reaches the goal has no target in [`Back`].
         steps.last_mut()?.state = Some(to.to_vec());
         Some(steps)
     }

@@ -132,7 +132,7 @@ struct Return {
     used: bool,
 }
 
-/// A label of C: what it is called in the model, whether it has been set, and the first `goto`.
+/// A label of C: its name in the model, whether it has been set, and the first `goto` to it.
 #[derive(Debug)]
 struct Goto {
     label: Text,

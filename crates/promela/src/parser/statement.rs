@@ -540,7 +540,7 @@ impl Parser {
             if *self.peek() != Tok::Name("in".into()) {
                 return Err(self.report(diagnostic));
             }
-            // A step size is read as in `for`, and the range is read all the same.
+            // A `for` accepts `in` here, so users write it. The range is read all the same.
             let fix = self.span();
             self.report(diagnostic.with_fix(fix, ":"));
         }

@@ -20,8 +20,8 @@ use crate::product::Product;
 use crate::retrace::{explain, violated};
 use crate::task::Task;
 use contract::{
-    Action, Annotated, Answer, Enough, Fault, FaultCode, Finding, Heuristic, Marks, Outcome, Property, Store, Successor, Successors,
-    System, Trace, TraceStep, Verdict, ViolationKind,
+    Action, Annotated, Answer, Fault, FaultCode, Finding, Heuristic, Marks, Outcome, Property, Store, Successor, Successors, System, Trace,
+    TraceStep, Verdict, ViolationKind,
 };
 use std::collections::HashMap;
 
@@ -464,6 +464,8 @@ struct Back<'a, S> {
 }
 
 impl<S: System> System for Back<'_, S> {
+    contract::forward_system!(product: give_up_when, get_ready);
+
     fn initial(&mut self, out: &mut Successors) {
         out.push(&self.from, Action::default());
     }
@@ -487,9 +489,5 @@ impl<S: System> System for Back<'_, S> {
 
     fn is_valid_end(&mut self, _: &[u8]) -> bool {
         true
-    }
-
-    fn give_up_when(&mut self, enough: Enough) {
-        self.product.give_up_when(enough);
     }
 }

@@ -112,7 +112,8 @@ pub fn uncalled(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
                 in_public_trait = ["pub trait ", "pub unsafe trait "].iter().any(|head| line.starts_with(head));
             }
             let Some(item) = item(line).filter(|item| item.public || in_public_trait && item.indent == 4) else { continue };
-            let has_user = if item.indent == 0 { count.get(item.name).is_some_and(|&count| count > 1) } else { accessed.contains(item.name) };
+            let has_user =
+                if item.indent == 0 { count.get(item.name).is_some_and(|&count| count > 1) } else { accessed.contains(item.name) };
             if has_user {
                 continue;
             }

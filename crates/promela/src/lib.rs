@@ -20,6 +20,7 @@
 pub mod ast;
 mod codegen;
 mod condition;
+mod define;
 pub mod graph;
 mod hidden;
 mod hybrid;

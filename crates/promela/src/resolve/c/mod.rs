@@ -10,8 +10,10 @@
 //! function is a scratch variable of the process. Functions are expanded where they are called. A
 //! pointer is known when the model is read: it stands for the object it was made from.
 
+mod arithmetic;
 mod call;
 mod expression;
+mod object;
 pub(crate) mod outline;
 mod pure;
 mod read;

@@ -298,7 +298,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Chooses the value of a byte that the start-up code does not set, when it is read first.
+    /// Chooses the value of a byte that the start-up code does not set, when the byte is first
+    /// read.
     fn choose_noinit(&mut self, place: Place, addr: u16) {
         let Some((range, var)) = self.memory.noinit.clone().filter(|(range, _)| range.contains(&addr)) else { return };
         let known = self.code.mark();

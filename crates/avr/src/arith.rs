@@ -285,7 +285,7 @@ fn word(code: &mut Code, d: Reg, k: i32, adds: bool, after: &Live) {
     code.op(if adds { Op::Add {} } else { Op::Sub {} });
     code.and(0xffff);
     code.pop(T0);
-    // V is a change of the sign in one direction, C in the other.
+    // V says that the sign has changed in one direction, C in the other.
     let turns = |code: &mut Code, up: bool| {
         let (from, to) = if up { (T1, T0) } else { (T0, T1) };
         code.push(from);

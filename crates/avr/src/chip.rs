@@ -56,8 +56,8 @@ pub struct Source {
     pub pins: Option<Pins>,
 }
 
-/// The pins that raise an external interrupt, and how. The registers of direction and level lie
-/// before that of the output.
+/// The pins that raise an external interrupt, and how. The registers of direction and level are
+/// directly before the output register.
 #[derive(Clone, Copy, Debug)]
 pub struct Pins {
     /// The output register of the port.
@@ -65,20 +65,20 @@ pub struct Pins {
     pub edge: Edge,
 }
 
-/// What of a pin raises an interrupt.
+/// The event at a pin that raises an interrupt.
 #[derive(Clone, Copy, Debug)]
 pub enum Edge {
-    /// Two bits of a register, from this one on, say what pin number `pin` raises it by: 0 its low
+    /// Two bits of a register, from this one on, select the event at pin number `pin`: 0 the low
     /// level, 1 a change, 2 a falling edge, 3 a rising edge.
     Mode { pin: u8, register: u16, bit: u8 },
-    /// One bit says it: 0 a falling edge, 1 a rising one.
+    /// One bit selects the event: 0 a falling edge, 1 a rising edge.
     Rising { pin: u8, register: u16, bit: u8 },
     /// A change of a pin whose bit is set in this register.
     Change { mask: u16 },
 }
 
 impl Edge {
-    /// The register that says what raises the interrupt.
+    /// The register that selects the event.
     pub fn register(self) -> u16 {
         match self {
             Edge::Mode { register, .. } | Edge::Rising { register, .. } => register,
@@ -101,8 +101,8 @@ pub struct Chip {
     pub sources: &'static [Source],
     /// The register and the bit without which SLEEP does nothing.
     pub sleep: (u16, u8),
-    /// The register and the bits that say how it sleeps, and their value for the mode that begins a
-    /// conversion.
+    /// The register and the bits that select the sleep mode, and their value for the mode that
+    /// begins a conversion.
     pub sleep_mode: (u16, u8, u8),
     /// The register and the bits that switch the watchdog on.
     pub watchdog: (u16, u8),
@@ -110,13 +110,13 @@ pub struct Chip {
     /// it has reset the device.
     pub watchdog_interrupts: u8,
     pub watchdog_after: u8,
-    /// The register that says why the device was reset; bit 3 stands for the watchdog.
+    /// The register that gives the reason of a reset; bit 3 means the watchdog.
     pub reset_reason: u16,
     /// EECR; data and address registers follow it.
     pub eecr: u16,
     /// State of the serial port.
     pub ucsra: u16,
-    /// Control of the converter, and the register whose bit 5 says that results begin at the left.
+    /// Control of the converter, and the register whose bit 5 says that results are left-adjusted.
     pub adcsra: u16,
     pub admux: u16,
 }

@@ -1,9 +1,9 @@
 //! The registers that handlers change.
 //!
-//! A handler saves the registers that it uses and restores them before it returns. One that does
-//! not, because it was written in assembly or uses a register as a variable, shares them with the
-//! rest of the program. The analysis follows the values that registers had at the start of a
-//! handler through moves, PUSH and POP to its end.
+//! A handler saves the registers that it uses and restores them before it returns. A handler that
+//! does not, because it was written in assembly or uses a register as a variable, shares these
+//! registers with the rest of the program. The analysis follows the values that registers had at
+//! the start of a handler through moves, PUSH and POP to its end.
 
 use crate::chip::Kind;
 use crate::facts::Facts;
@@ -18,10 +18,10 @@ pub const FLAGS: usize = 32;
 /// A set of registers, as bits; the flags are one of them.
 pub type Registers = u64;
 
-/// What a register or a byte of the stack holds.
+/// The content of a register or a byte of the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Value {
-    /// Nothing yet.
+    /// It is not known yet.
     Unset,
     /// The value that this register had at the start.
     Of(usize),
@@ -148,7 +148,7 @@ fn writes_flags(insn: &Insn) -> bool {
 pub fn used(at: u16, insn: &Insn, facts: &Facts) -> (Registers, Registers) {
     let mut written = [false; 32];
     writes_registers(insn, &mut written);
-    // What is alive before the instruction if only its results are used.
+    // The bits that are alive before the instruction if only its results are used.
     let mut after = crate::live::Live::nothing(facts.slots);
     after.slots.fill(0xff);
     after.flags = if writes_flags(insn) { 0xff } else { 0 };

@@ -144,7 +144,7 @@ impl Code {
         self.op(Op::Step { mode });
     }
 
-    /// The code from here on has this position in the source.
+    /// Sets the position in the source of the code from here on.
     pub fn span(&mut self, span: Span) {
         let span = Span { addr: self.here(), ..span };
         let at = |known: &Span| known.addr == span.addr;

@@ -52,7 +52,7 @@ pub struct Field {
 /// A row of the line table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// The byte address from which on the row holds.
+    /// The first byte address of the row.
     pub addr: u32,
     /// The file, in [`Debug::files`], and the line; `None` if no source is known.
     pub place: Option<(u32, u32)>,
@@ -416,7 +416,7 @@ impl Shape {
         match self {
             Shape::Scalar(scalar) => scalar.size.into(),
             Shape::Bytes(size) | Shape::Struct(size, _) => *size,
-            // The size is only asked for elements of arrays; an array of arrays is one list.
+            // The size is only needed for elements of arrays; an array of arrays is one list.
             Shape::Array(..) => 1,
         }
     }

@@ -49,7 +49,7 @@ pub enum Before {
     Choice,
 }
 
-/// What it means if a program goes to none of the addresses that are expected.
+/// The cause if a program jumps to none of the expected addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stray {
     /// A return: the stack was damaged.
@@ -77,13 +77,13 @@ pub struct Emitter<'a> {
     pub texts: &'a dyn Fn(u32, u32) -> String,
     pub code: Code,
     marks: BTreeMap<u16, Mark>,
-    /// The addresses at which a process rests, for each point.
+    /// The address at which a process rests, for each point.
     rests: BTreeMap<u16, Mark>,
     /// Answers to interrupts: their addresses, and the address to return to.
     answers: Vec<(Mark, u16)>,
     /// Addresses other than points to which handlers return.
     woken: BTreeSet<u16>,
-    /// What is violated at an address, if it is no assertion of the program itself.
+    /// The violation at an address, unless it is an assertion of the program itself.
     pub claims: Vec<(bytecode::Addr, &'static str)>,
     /// The variables with their values at the beginning.
     pub globals: &'a [Variable],
@@ -206,8 +206,8 @@ impl<'a> Emitter<'a> {
         self.code.address(self.halt)
     }
 
-    /// The addresses at which the processor resets the watchdog, and the one at which it begins
-    /// again after the watchdog has reset it.
+    /// The addresses at which the processor resets the watchdog, and the address at which it starts
+    /// again after a reset by the watchdog.
     pub fn feedings(&self) -> Vec<bytecode::Addr> {
         let feeds = |at: &u16| matches!(self.flow.nodes[at].insn, Some(Insn::Wdr));
         let fed: Vec<_> = self.rests.iter().filter(|(at, _)| feeds(at)).filter_map(|(_, rest)| self.code.address(*rest)).collect();
@@ -287,9 +287,9 @@ impl<'a> Emitter<'a> {
             return self.single_step(at);
         }
         let enabled = if self.sharing.interrupts() { self.facts.enabled(at) } else { Enabled::No };
-        // A reset asks nobody.
+        // A reset does not depend on whether interrupts are enabled.
         let enabled = if self.sharing.resets { Enabled::Yes } else { enabled };
-        // A store through a pointer may stop a device, and then it chooses its flags.
+        // A store through a pointer may stop a device, whose flags are chosen then.
         let indirect = matches!(insn, Insn::St { .. }) && self.facts.resolved(at).is_none();
         let stopping: Vec<u16> = if indirect { self.stopping_registers() } else { Vec::new() };
         let (body, go_on, stop) = (self.code.mark(), self.code.mark(), self.code.mark());
@@ -310,8 +310,8 @@ impl<'a> Emitter<'a> {
                 self.code.jump(go_on);
             }
         }
-        // The stack is private to the interrupted code, unless a pointer of a handler may lead
-        // there. What lies below the stack pointer is the heap.
+        // The stack is private to the interrupted code, unless a pointer of a handler may point to
+        // it. Memory below the stack pointer is the heap.
         let private = before == Before::Point
             && matches!(insn, Insn::Ld { .. } | Insn::St { .. })
             && self.facts.resolved(at).is_none()
@@ -496,8 +496,8 @@ impl<'a> Emitter<'a> {
         });
     }
 
-    /// Everything is as at the beginning, except for what a reset keeps: the EEPROM, variables that
-    /// are not set at the start, and the reason.
+    /// Sets everything to its initial value, except what a reset keeps: the EEPROM, variables that
+    /// are not set at the start, and the reason of the reset.
     fn reset(&mut self) {
         self.text = "reset".to_owned();
         self.position(None);
@@ -568,7 +568,7 @@ impl<'a> Emitter<'a> {
         self.code.place(wrong);
         self.position(None);
         if stray == Stray::Pointer {
-            // A target within the code is one that this translation does not know.
+            // A target within the code is an address that this translation does not know.
             let outside = self.code.mark();
             for (bound, below) in [(u16::from(self.image.chip.vectors) * 2, true), (self.image.code_end() / 2, false)] {
                 self.code.push(T2);
@@ -685,7 +685,7 @@ impl<'a> Emitter<'a> {
     fn execute(&mut self, at: u16, insn: &Insn) {
         let mut after = self.liveness.after(self.flow, self.facts, at);
         let behind = at.wrapping_add(self.flow.nodes[&at].len);
-        // Which bits of an input are chosen is another matter than which values are kept.
+        // Which bits of an input are chosen does not depend on which values are kept.
         let all = self.options.keeps_dead.then(|| Live::everything(self.facts.slots));
         if arith::translate(&mut self.code, insn, all.as_ref().unwrap_or(&after)) {
             return;

@@ -2,13 +2,14 @@
 //! process of its own, at any time at which it is enabled and the device works. The watchdog is a
 //! process too, which resets the device.
 //!
-//! Raising is an offer on a channel without capacity, which the processor accepts where an
-//! interrupt can matter. So a trace names the device, and fairness can be required of it.
+//! A device raises an interrupt by an offer on a channel without capacity. The processor accepts
+//! the offer where an interrupt can matter. So a trace names the device, and fairness can be
+//! required of it.
 //!
-//! An interrupt is not taken while one with a lower vector is pending. That one is pending is known
-//! if its flag is raised: because the program has read the flag or has stopped the device, or
-//! because the handler does not clear it. Any other interrupt may be raised just now, before all
-//! others.
+//! An interrupt is not taken while an interrupt with a lower vector is pending. An interrupt is
+//! known to be pending if its flag is raised: the program has read the flag or has stopped the
+//! device, or the handler does not clear the flag. Any other interrupt may be raised just now,
+//! before all others.
 
 use crate::chip::{Chip, Edge, Source};
 use crate::code::{Code, I, T0, T1};
@@ -60,12 +61,12 @@ fn is(code: &mut Code, number: i32) {
     code.op(Op::Eq {});
 }
 
-/// Pushes whether the pins of an external interrupt can raise it from outside: an input has the
-/// level that is wanted, or changes, whenever the environment likes. `latched` says that only a
-/// raised flag counts, which a low level does not have.
+/// Pushes whether the pins of an external interrupt can raise it from outside. An input has the
+/// required level, or changes, at any time. `latched` says that only a raised flag counts; a low
+/// level raises no flag.
 pub fn from_outside(code: &mut Code, memory: &Memory, options: &Options, source: &Source, latched: bool) {
     let Some(pins) = source.pins else { return code.c(1) };
-    // Bits that the user has given one value never change.
+    // Bits to which the user has given one value never change.
     let range = options.inputs.get(&(pins.port - 2)).copied();
     let values = || range.map_or(0..=255_u8, |range| range.least..=range.greatest);
     let moving = (0..8_u8).filter(|bit| values().any(|v| v & 1 << bit != 0) && values().any(|v| v & 1 << bit == 0));
@@ -86,7 +87,7 @@ pub fn from_outside(code: &mut Code, memory: &Memory, options: &Options, source:
             code.shr(first.into());
             code.and(3);
             code.pop(T1);
-            // A level: input pins may have it. An edge: they may have had it.
+            // For a level, input pins may have it now; for an edge, they may have had it.
             is(code, 0);
             code.c(i32::from(low && !latched));
             code.op(Op::And {});
@@ -108,8 +109,8 @@ pub fn from_outside(code: &mut Code, memory: &Memory, options: &Options, source:
     }
 }
 
-/// The process must not go on if the pins of an external interrupt cannot raise it: they are
-/// outputs that the program has not moved.
+/// Blocks the process if the pins of an external interrupt cannot raise it: they are outputs that
+/// the program has not changed.
 fn pins(code: &mut Code, memory: &Memory, options: &Options, source: &Source) {
     let Some(pins) = source.pins else { return };
     from_outside(code, memory, options, source, false);
@@ -118,7 +119,7 @@ fn pins(code: &mut Code, memory: &Memory, options: &Options, source: &Source) {
         code.op(Op::Or {});
     }
     if let Edge::Mode { pin, register, bit: first } = pins.edge {
-        // An output that is low, if that is what counts.
+        // The interrupt is also raised by an output that is low, if it is level-triggered.
         value(code, memory, register);
         code.shr(first.into());
         code.and(3);
@@ -133,14 +134,14 @@ fn pins(code: &mut Code, memory: &Memory, options: &Options, source: &Source) {
     code.op(Op::Nexz {});
 }
 
-/// Whether moving pins of an output register can raise the flag of an external interrupt.
+/// Whether a change of an output register can raise the flag of an external interrupt.
 pub fn is_watched(chip: &Chip, memory: &Memory, port: u16) -> bool {
     let raises = |source: &&Source| source.pins.is_some_and(|pins| pins.port == port);
     chip.sources.iter().filter(raises).any(|source| source.flag.is_some_and(|(addr, _)| memory.io.contains_key(&addr)))
 }
 
 /// After a write to an output register: raises the flag of each external interrupt for which the
-/// program has moved a pin that is an output. The old value is in T0, and the new one is stored.
+/// program has changed a pin that is an output. The old value is in T0, and the new one is stored.
 pub fn moved(code: &mut Code, chip: &Chip, memory: &Memory, port: u16) {
     let sources = chip.sources.iter().filter(|source| source.pins.is_some_and(|pins| pins.port == port));
     for source in sources {
@@ -167,7 +168,7 @@ pub fn moved(code: &mut Code, chip: &Chip, memory: &Memory, port: u16) {
                 code.shr(first.into());
                 code.and(3);
                 code.pop(T1);
-                // Which level they must have now: any, low, high.
+                // The level that these pins must have now: any, low or high.
                 is(code, 1);
                 for (mode, high) in [(2, false), (3, true)] {
                     is(code, mode);
@@ -250,7 +251,7 @@ pub fn device(code: &mut Code, chip: &Chip, memory: &Memory, options: &Options, 
     priority(code, memory, source, used);
     if let Some((addr, bit)) = source.flag {
         let var = memory.io[&addr];
-        // Entering the handler clears the flag; or else the handler finds it raised.
+        // Entering the handler clears the flag; otherwise the handler finds it raised.
         code.op(Op::Ldg { var });
         if source.clears {
             code.and(!(1 << bit) & 0xff);
@@ -273,7 +274,8 @@ pub fn device(code: &mut Code, chip: &Chip, memory: &Memory, options: &Options, 
         code.op(Op::Stg { var });
     }
     if source.mask.0 == chip.watchdog.0 && chip.watchdog_interrupts != 0 {
-        // Where the watchdog also resets, its second time-out does: the interrupt is disabled now.
+        // If the watchdog also resets, it does so at its second time-out: the interrupt is disabled
+        // now.
         let var = memory.io[&source.mask.0];
         code.op(Op::Ldg { var });
         code.op(Op::Ldg { var });

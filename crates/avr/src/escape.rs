@@ -1,10 +1,10 @@
-//! Whether addresses of the stack can be found outside the stack.
+//! Decides whether addresses of the stack can be found outside the stack.
 //!
-//! A handler that accesses memory through a pointer can reach local variables of the program that
-//! it interrupts only if the program has stored their address somewhere, or keeps it in a register
-//! that the handler uses. Such an address comes from
-//! the stack pointer. The analysis follows it through registers, calls and saved registers; an
-//! address that was stored in a frame makes everything that is read from frames a possible address.
+//! A handler that accesses memory through a pointer can reach local variables of the interrupted
+//! program only if the program has stored their address somewhere, or keeps it in a register that
+//! the handler uses. Such an address comes from the stack pointer. The analysis follows it through
+//! registers, calls and saved registers. If an address was stored in a frame, everything that is
+//! read from frames is a possible address.
 
 use crate::chip::Kind;
 use crate::clobber::Registers;
@@ -15,8 +15,8 @@ use crate::memory::{Memory, Place};
 use crate::sharing::writes_registers;
 use std::collections::BTreeMap;
 
-/// Whether some instruction stores an address of the stack in a variable, or where it is not known,
-/// or an interrupt may find one in the registers `needed`.
+/// Whether some instruction stores an address of the stack in a variable or at an unknown place, or
+/// an interrupt may find one in the registers `needed`.
 pub fn escapes(flow: &Flow, facts: &Facts, memory: &Memory, needed: Registers) -> bool {
     let mut found = Addresses { known: BTreeMap::new(), slots: vec![false; facts.slots], framed: false, needed };
     loop {
@@ -44,7 +44,7 @@ fn is_pointer(addr: u16, facts: &Facts) -> bool {
     matches!(facts.kind(addr), Some(Kind::Stack { .. }))
 }
 
-/// Where addresses of the stack may be.
+/// The places where addresses of the stack may be.
 struct Addresses {
     /// For each instruction, the registers that may hold one before it, as bits.
     known: BTreeMap<u16, u32>,
@@ -57,7 +57,8 @@ struct Addresses {
 }
 
 impl Addresses {
-    /// Follows all code with what is known of the stack; gives whether an address escapes.
+    /// Follows all code with the current knowledge of the stack; returns whether an address
+    /// escapes.
     fn follow(&mut self, flow: &Flow, facts: &Facts, memory: &Memory) -> bool {
         self.known.clear();
         let mut open: Vec<(u16, u32)> = vec![(0, 0)];

@@ -195,8 +195,8 @@ impl Facts {
                         Some(Slot::Frame) => {
                             unknown.insert(at);
                         }
-                        // Where the stack pointer was set, it is not known which byte this is, nor
-                        // what lies below.
+                        // After the stack pointer was set, it is not known which byte this is, or
+                        // what lies below it.
                         Some(Slot::Block | Slot::Lost) | None => {
                             unknown.insert(at);
                             escaped.extend(stack.drain(..).filter_map(|slot| slot.push()));

@@ -243,7 +243,7 @@ impl Flow {
         all
     }
 
-    /// The number of ways to each instruction, calls and interrupts counted.
+    /// The number of paths to each instruction, including calls and interrupts.
     pub fn ways(&self) -> BTreeMap<u16, usize> {
         let mut ways: BTreeMap<u16, usize> = BTreeMap::new();
         // A function is entered from elsewhere.

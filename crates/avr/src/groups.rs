@@ -17,9 +17,9 @@ const LENGTH: usize = 12;
 /// The largest distance between bytes of one variable.
 const FAR: i32 = 3;
 
-/// The accesses that follow the one at `at` in its group: their addresses, and the distances of
+/// The accesses that follow the access at `at` in its group: their addresses, and the distances of
 /// their bytes from its own. They read if it reads and write if it writes. The group ends where
-/// paths join or part, and before an instruction for which `stops`.
+/// paths join or part, and before an instruction for which `stops` holds.
 pub fn behind(at: u16, flow: &Flow, facts: &Facts, leaders: &BTreeSet<u16>, stops: &dyn Fn(u16) -> bool) -> Vec<(u16, i32)> {
     let mut found = Vec::new();
     let Some((pointer, first, mut moved)) = access(at, flow, facts) else { return found };

@@ -274,8 +274,8 @@ impl Image {
     }
 
     /// The targets of jumps through pointers in functions of the library, by the addresses of the
-    /// jumps. `__prologue_saves__` goes on where its caller says, with a constant, `setjmp` and
-    /// `longjmp` behind a call of `setjmp`.
+    /// jumps. `__prologue_saves__` continues at a constant address that its caller gives, `setjmp`
+    /// and `longjmp` after a call of `setjmp`.
     pub fn library_jumps(&self) -> BTreeMap<u16, BTreeSet<u16>> {
         let jump_of = |name: &str| {
             let start = u16::try_from(self.symbol(name)? / 2).ok()?;

@@ -106,8 +106,8 @@ impl Emitter<'_> {
         self.code.place(end);
     }
 
-    /// Going to sleep begins a conversion, if the mode of sleep is the one of the converter and
-    /// that is on.
+    /// Sleeping begins a conversion, if the sleep mode is that of the converter and the converter
+    /// is on.
     pub fn begin_conversion(&mut self) {
         let chip = self.image.chip;
         let (Some(mode), Some(converter)) = (self.io(chip.sleep_mode.0), self.io(chip.adcsra)) else { return };
@@ -203,7 +203,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Interrupt flags: one that is not raised may have been raised by now.
+    /// Reads interrupt flags. A flag that is not raised may have been raised by now.
     fn load_flags(&mut self, addr: u16, var: GlobalId, wanted: u8) {
         for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
             let mask = 1 << bit;
@@ -223,7 +223,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Raises a flag or not, if its source can raise it and has not, and goes on at `end`.
+    /// Raises a flag or not, if its source can raise it and has not done so, and continues at
+    /// `end`.
     fn perhaps_raise(&mut self, source: Option<&Source>, var: GlobalId, mask: i32, end: Mark) {
         let raised = self.code.mark();
         if let Some(source) = source.filter(|source| source.pins.is_some()) {
@@ -258,7 +259,7 @@ impl Emitter<'_> {
             let Some(var) = self.io(flags) else { continue };
             let end = self.code.mark();
             if let Some((_, bits)) = source.needs {
-                // The device goes on.
+                // The device continues to work.
                 self.code.push(T0);
                 self.code.and(bits.into());
                 self.code.jump_not_zero(end);
@@ -465,7 +466,7 @@ impl Emitter<'_> {
     pub fn store_bit(&mut self, addr: u16, bit: u8, set: bool) {
         let Some(var) = self.io(addr) else { return };
         match self.kind(addr) {
-            // These instructions touch the one bit alone.
+            // These instructions access only this bit.
             Kind::Flags | Kind::Pins { .. } => {
                 if set {
                     self.code.c(1 << bit);

@@ -213,7 +213,7 @@ fn translate(
         .iter()
         .copied()
         .filter(|(vector, entry)| {
-            // The handler for everything else stands for those interrupts that can be enabled.
+            // The default handler represents only those interrupts that can be enabled.
             let wanted = |source: &chip::Source| !is_silent(source) && (Some(u32::from(*entry)) != default || is_possible(source));
             source_of(*vector).is_some_and(wanted)
         })
@@ -360,7 +360,7 @@ fn translate(
 /// the first of which has the number `first`. `None` if the program never resets it.
 fn watchdog(chip: &chip::Chip, memory: &Memory, feedings: &[Addr], first: usize) -> Option<(Formula, Vec<AtomCode>)> {
     let register = *memory.io.get(&chip.watchdog.0).filter(|_| !feedings.is_empty())?;
-    // One that only interrupts needs no feeding.
+    // A watchdog that only interrupts need not be reset.
     let resets = chip.watchdog.1 & !chip.watchdog_interrupts;
     let on = vec![Op::Ldg { var: register }, Op::Ldc { value: resets.into() }, Op::And {}];
     let mut fed = vec![Op::Ldc { value: 0 }];
@@ -368,7 +368,7 @@ fn watchdog(chip: &chip::Chip, memory: &Memory, feedings: &[Addr], first: usize)
         fed.extend([Op::Ldc { value: 0 }, Op::At { place: (ProcessId(0), addr) }, Op::Or {}]);
     }
     let mut names = |name: &str| AtomId::new(first + usize::from(name == "fed"));
-    // One that is switched off again needs no feeding either.
+    // A watchdog that is switched off again need not be reset either.
     let formula = Formula::parse("[] (on -> <> (fed || !on))", &mut names).ok()?;
     let atom = |name: &str, ops| AtomCode { name: name.to_owned(), ops };
     Some((formula, vec![atom("the watchdog is on", on), atom("the watchdog is fed", fed)]))

@@ -43,8 +43,8 @@ fn is_plain(at: u16, flow: &Flow, facts: &Facts) -> bool {
     facts.access(at, insn).is_none() && flow.callees(at).is_empty() && !matches!(insn, Insn::Sleep)
 }
 
-/// Whether a loop surely ends: it counts down a register that nothing else in it changes and leaves
-/// at zero, or it moves a pointer in each iteration, which must come to the end of memory at last.
+/// Whether a loop surely ends. It counts down a register that nothing else in it changes and leaves
+/// at zero, or it moves a pointer in each iteration, which must reach the end of memory.
 fn ends(head: u16, part: &BTreeSet<u16>, next: &BTreeMap<u16, Vec<u16>>, flow: &Flow) -> bool {
     let mut writers = [0_usize; 32];
     for at in part {
@@ -70,7 +70,7 @@ fn ends(head: u16, part: &BTreeSet<u16>, next: &BTreeMap<u16, Vec<u16>>, flow: &
             Some(Insn::SubI { d, k: 1, carry: false }) if alone(d) => counted = vec![d],
             // The upper bytes of a counter.
             Some(Insn::SubI { d, k: 0, carry: true }) if alone(d) && !counted.is_empty() => counted.push(d),
-            // Not equal, or no borrow: the loop goes on.
+            // If the result is not zero, or there is no borrow, the loop continues.
             Some(Insn::Branch { bit: flag::Z | flag::C, set: false, to }) if to == head && !counted.is_empty() => return true,
             _ => counted.clear(),
         }

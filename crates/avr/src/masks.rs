@@ -1,7 +1,8 @@
 //! The bits that a program may set in registers of devices.
 //!
-//! They say which interrupts without a handler can be enabled at all. A value is followed as the
-//! set of its bits that may be one, through straight-line code; at a join it may be anything.
+//! They show which interrupts without a handler can be enabled at all. A value is represented by
+//! the set of its bits that may be one. It is followed through straight-line code; where paths
+//! join, it may be anything.
 
 use crate::facts::Facts;
 use crate::flow::Flow;
@@ -79,11 +80,11 @@ pub fn possible(flow: &Flow, facts: &Facts) -> BTreeMap<u16, u8> {
     }
 }
 
-/// The bits that may be read from a register of a device that keeps what is written.
+/// The bits that may be read from a register of a device that keeps written values.
 fn device(possible: &BTreeMap<u16, u8>, addr: u16, facts: &Facts) -> u8 {
     match facts.kind(addr) {
         Some(crate::chip::Kind::Plain | crate::chip::Kind::Eeprom) => possible.get(&addr).copied().unwrap_or(0),
-        // Busy, and complete.
+        // These bits mean that the converter is busy, and that a conversion is complete.
         Some(crate::chip::Kind::Converter) => possible.get(&addr).copied().unwrap_or(0) | 0x50,
         _ => 0xff,
     }

@@ -243,7 +243,7 @@ fn unique(name: String, globals: &[Variable]) -> String {
     (2..).map(|number| format!("{name}@{number}")).find(|name| !taken(name)).unwrap_or(name)
 }
 
-/// The part of the memory that a variable of the byte-code stands for, by its name.
+/// The part of the memory that a variable of the byte-code represents, by its name.
 pub fn part_named(image: &Image, name: &str) -> Option<Part> {
     parts(image).into_iter().find(|part| part.name == name)
 }

@@ -1,13 +1,13 @@
-//! Conditions in formulas, without quotes.
+//! Puts conditions in formulas into quotes.
 //!
-//! In a formula a condition that is more than a name stands in single quotes, because the operators
-//! of C and those of the logic would be mixed. People write `[] (mode == RUN)` all the same, and
-//! what they mean is clear: an operand of the logic goes as far as the next operator of the logic.
-//! Here such operands get their quotes.
+//! In a formula, a condition that is more than a name must be in single quotes, because operators
+//! of C and of the logic would be confused otherwise. Users write `[] (mode == RUN)` all the same,
+//! and the meaning is clear: an operand of the logic extends to the next operator of the logic.
+//! This module adds the quotes around such operands.
 
 /// Operators of the logic that are signs. A longer one comes before its beginning.
 const SIGNS: &[&str] = &["<->", "[]", "<>", "->", "&&", "||"];
-/// Those that are words.
+/// Operators of the logic that are words.
 const WORDS: &[&str] = &[
     "X",
     "U",
@@ -40,7 +40,7 @@ pub fn quote(text: &str) -> String {
             at += length;
             continue;
         }
-        // An index begins directly behind a name, and `[]` is an operator everywhere else.
+        // An index begins directly after a name. Everywhere else, `[]` is an operator.
         let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
         let negates = next == '!' && !rest.starts_with("!=") && (operand.trim().is_empty() || ends_open(&operand));
         if let Some(sign) = sign {
@@ -108,7 +108,7 @@ fn flush(operand: &mut String, out: &mut String) {
             _ => {}
         }
     }
-    // What is open must stand at the beginning, and what is closed too much at the end.
+    // Open parentheses must be at the beginning, and unmatched closing ones at the end.
     let start = open.last().map_or(0, |at| at + 1);
     let mut end = text.len();
     for _ in 0..unmatched_close {

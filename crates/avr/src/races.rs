@@ -18,13 +18,13 @@ use crate::memory::{Memory, Place};
 use crate::sharing::Sharing;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The part of an instruction in races.
+/// The role of an instruction in races.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Race {
     /// A group begins; the number of its note.
     pub begins: Option<u16>,
     pub ends: bool,
-    /// In a handler.
+    /// The check of an access in a handler.
     pub check: Option<Check>,
 }
 
@@ -37,7 +37,7 @@ pub struct Check {
     pub object: usize,
 }
 
-/// The part of an access through a pointer. Which variable it accesses is known when it is
+/// The role of an access through a pointer. The variable that it accesses is known only when it is
 /// executed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Through {
@@ -49,7 +49,7 @@ pub struct Through {
     pub divides: bool,
 }
 
-/// The parts of all instructions.
+/// The roles of all instructions.
 #[derive(Debug, Default)]
 pub struct Races {
     pub named: BTreeMap<u16, Race>,

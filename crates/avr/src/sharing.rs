@@ -58,8 +58,8 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Finds what `handlers` share. `sources` are the interrupts that can happen, those without a
-    /// handler included; `needed` are the registers whose values handlers use.
+    /// Finds the data that `handlers` share. `sources` are the interrupts that can happen,
+    /// including those without a handler; `needed` are the registers whose values handlers use.
     pub fn of(
         flow: &Flow,
         facts: &Facts,
@@ -146,8 +146,8 @@ impl Sharing {
             return true;
         }
         match insn {
-            // Where interrupts are enabled already, they are taken before the instruction that
-            // enables them again, because none is taken directly behind it.
+            // If interrupts are enabled already, they are taken before the instruction that enables
+            // them again, because none is taken directly after it.
             Insn::Flag { bit: flag::I, .. } | Insn::Sleep => return true,
             Insn::Store { addr, .. } if facts.kind(*addr) == Some(Kind::Status) => return true,
             _ => {}
@@ -324,8 +324,8 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
     steps
 }
 
-/// Whether an instruction may change what a property refers to, in a way that is told nowhere else:
-/// through a pointer, or the interrupt flag.
+/// Whether an instruction may change something that a property refers to, in a way that is recorded
+/// nowhere else: through a pointer, or the interrupt flag.
 fn shows(at: u16, insn: &Insn, facts: &Facts, sharing: &Sharing) -> bool {
     let flag = |place: &Place| matches!(place, Place::Io(addr) if facts.kind(*addr) == Some(Kind::Status));
     match insn {

@@ -56,7 +56,7 @@ fn depth(flow: &Flow, facts: &Facts, entry: u16, known: &mut BTreeMap<u16, Optio
         match node.insn {
             Some(Insn::Push { .. }) => here += 1,
             Some(Insn::Pop { .. }) => here = here.checked_sub(1)?,
-            // The library saves registers and makes room as its caller says.
+            // The library saves registers and makes room as its caller requires.
             Some(Insn::Ijmp) if flow.is_library(at) => return None,
             Some(Insn::Call { .. }) if flow.is_room(at) => here += 2,
             Some(Insn::Call { .. } | Insn::Icall) => {

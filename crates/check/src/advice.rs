@@ -1,4 +1,5 @@
-//! Advice for a search that ends without an answer: the option to try next, not a list of all.
+//! Advice for a search that ends without an answer. It names the option to try next, not all
+//! options.
 
 use crate::plan::Plan;
 use crate::run::Checked;

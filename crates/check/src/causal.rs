@@ -1,7 +1,7 @@
 //! The steps of a trace that its violation depends on.
 //!
-//! What counts as the same end depends on the violation: the same fault, the same processes blocked
-//! at the same statements, or a run that violates the same property.
+//! Whether two traces have the same end depends on the violation: the same fault, the same
+//! processes blocked at the same statements, or a run that violates the same property.
 
 use crate::claim::Claim;
 use crate::plan::{Engine, Fair, Plan};
@@ -13,8 +13,8 @@ use replay::{Essential, Narrator, Step, essential};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The steps that a violation depends on; `steps` are those of its trace. Nothing if that cannot be
-/// said: the trace violates a property that the subject does not state.
+/// The steps that a violation depends on; `steps` are those of its trace. `None` if they cannot be
+/// determined, because the trace violates a property that the subject does not state.
 pub fn causal(
     subject: &dyn Subject,
     violation: &Violation,

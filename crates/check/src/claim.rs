@@ -1,5 +1,5 @@
-//! From what a model states to the automaton that a search follows: it accepts the runs that
-//! violate the property.
+//! Makes the automaton that a search follows from a stated property. The automaton accepts the runs
+//! that violate the property.
 //!
 //! A formula is negated and translated (`logic`); a never claim is such an automaton already;
 //! accept labels and non-progress are automata of one or two states. All of them refer to a state
@@ -231,7 +231,7 @@ struct Conditions {
 }
 
 impl Conditions {
-    /// Whether nothing contradicts itself.
+    /// Whether the conditions do not contradict each other.
     fn is_possible(self) -> bool {
         self.required & self.forbidden == 0
     }

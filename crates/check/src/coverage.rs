@@ -10,25 +10,22 @@
 //! Steps are noted before a reduction leaves any of them out.
 
 use bytecode::{Addr, ChannelTypeId, GlobalId, LocalId, Mode, Op, Part, ProcessId, Shape, StateMap, Verified, Walk, walk};
-use contract::{
-    CloneSystem, Coverage, Enough, Fault, FaultCode, Position, ProcessCoverage, StatementCoverage, Successor, Successors, System,
-};
+use contract::{CloneSystem, Coverage, Enough, FaultCode, Position, ProcessCoverage, StatementCoverage, Successor, Successors, System};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::collections::{BTreeSet, HashSet};
 use std::hash::Hasher;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use vm::{Event, Interpreter};
 
 /// The largest number of values that are stored for one sequence. If there are more, all states are
 /// examined.
 const VALUES_MAX: usize = 1 << 16;
 
-/// What was executed of a program, shared by all workers.
+/// The executed parts of a program, recorded by all workers.
 pub(crate) struct Notes {
     program: Arc<Verified>,
-    /// For each address whether it is a STEP that was executed.
+    /// For each address, whether it is a STEP that was executed.
     executed: Box<[AtomicBool]>,
     /// For each address, whether its STEP and all steps that may follow are recorded. For most
     /// successors this is the only look-up.
@@ -37,14 +34,14 @@ pub(crate) struct Notes {
     sequences: Box<[Option<Sequence>]>,
     /// The channels that exist from the start and hold messages.
     fills: Vec<Fill>,
-    /// Which propositions were true together in states that a claim followed.
+    /// The sets of propositions that were true together in states that a claim followed.
     letters: Mutex<BTreeSet<u64>>,
 }
 
 /// The most letters that are remembered. Formulas have few atoms that are true together.
 const LETTERS_MAX: usize = 1 << 12;
 
-/// How full a channel was at most.
+/// The fullest state of a channel.
 struct Fill {
     name: String,
     ty: ChannelTypeId,
@@ -57,9 +54,9 @@ struct Fill {
 struct Sequence {
     /// Their addresses.
     steps: Vec<usize>,
-    /// How many of the first ones were executed.
+    /// The number of steps at the beginning of the list that were executed.
     done: AtomicUsize,
-    /// The variables that decide which of them are executed; nothing if it depends on more than
+    /// The variables that decide which of them are executed; `None` if it depends on more than
     /// variables.
     reads: Option<Reads>,
     /// Hashes of the values for which that is known.
@@ -93,7 +90,7 @@ impl Notes {
         }
     }
 
-    /// A state is expanded: how full are its channels?
+    /// Records how full the channels are in a state that is expanded.
     #[inline]
     fn look_into_channels(&self, state: &[u8]) {
         for fill in &self.fills {
@@ -107,7 +104,7 @@ impl Notes {
         }
     }
 
-    /// Which propositions were true together; nothing if they were too many to remember.
+    /// The sets of propositions that were true together; empty if there were too many to remember.
     pub fn letters(&self) -> BTreeSet<u64> {
         let letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
         if letters.len() < LETTERS_MAX { letters.clone() } else { BTreeSet::new() }
@@ -183,8 +180,8 @@ impl Notes {
 
     /// Records everything that a process executes in its steps from a state.
     fn ask(&self, interpreter: &Interpreter, state: &[u8], process: u32) {
-        // Where no process has the privilege, the steps of one are found without the others, except
-        // those by a timeout.
+        // If no process has the privilege, the steps of one process are found without the others,
+        // except steps by a timeout.
         let alone = self.program.layout().exclusive.is_none();
         let part = if alone { Part::Process(process) } else { Part::Everything };
         let mut moves = interpreter.explain_part(state, part).unwrap_or_default();
@@ -357,7 +354,8 @@ impl Walks {
 }
 
 impl Sequence {
-    /// What may follow a STEP; `receives` are the steps that may answer if it is an offer.
+    /// The sequence that may follow a STEP; `receives` are the steps that may answer if it is an
+    /// offer.
     fn after(program: &Verified, walks: &Walks, first: Addr, receives: &[Addr]) -> Option<Sequence> {
         let goes_on = |step: Addr| matches!(program.program().code[step.index()], Op::Step { mode: Mode::Invisible | Mode::Deterministic });
         let offers = |step: Addr| code_before(program, step).any(|op| matches!(op, Op::Send { .. } | Op::Sends { .. }));
@@ -429,7 +427,7 @@ pub(crate) struct Noting {
     system: Box<dyn CloneSystem>,
     notes: Arc<Notes>,
     interpreter: Interpreter,
-    /// The letters that were told already, and the latest.
+    /// The letters that were recorded already, and the latest one.
     letters: FxHashSet<u64>,
     latest: Option<u64>,
 }
@@ -459,9 +457,7 @@ impl Noting {
 }
 
 impl System for Noting {
-    fn initial(&mut self, out: &mut Successors) {
-        self.system.initial(out);
-    }
+    contract::forward_system!(system: initial, get_ready, is_valid_end, parts, values, describe_fault, values_of_all);
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         let first = out.len();
@@ -487,18 +483,6 @@ impl System for Noting {
         self.system.give_up_when(enough);
     }
 
-    fn get_ready(&mut self, most: Duration) -> bool {
-        self.system.get_ready(most)
-    }
-
-    fn is_valid_end(&mut self, state: &[u8]) -> bool {
-        self.system.is_valid_end(state)
-    }
-
-    fn parts(&mut self, state: &[u8], out: &mut Vec<u32>) {
-        self.system.parts(state, out);
-    }
-
     fn expand_part(&mut self, state: &[u8], part: u32, out: &mut Successors) {
         let first = out.len();
         self.system.expand_part(state, part, out);
@@ -514,17 +498,9 @@ impl System for Noting {
         }
         Ok(letter)
     }
-
-    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
-        self.system.values(state, atoms, out)
-    }
-
-    fn describe_fault(&self, code: FaultCode) -> Fault {
-        self.system.describe_fault(code)
-    }
 }
 
-/// What two searches have covered together.
+/// Adds the coverage of another search to that of the searches before.
 pub(crate) fn merge(all: &mut Option<Coverage>, more: Coverage) {
     let Some(known) = all else {
         *all = Some(more);

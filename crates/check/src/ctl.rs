@@ -64,7 +64,8 @@ impl fmt::Display for CtlForm {
 }
 
 impl CtlForm {
-    /// The form of a formula, and the text of its expression; nothing if it has none of the four.
+    /// The form of a formula, and the text of its expression; `None` if it has none of the four
+    /// forms.
     pub fn of(text: &str) -> Option<(CtlForm, &str)> {
         let mut rest = text.trim();
         let mut quantifiers = Vec::new();
@@ -219,7 +220,7 @@ impl Asked<'_> {
         let begun = Instant::now();
         let mut task = Task { property: &NoProperty, checkpoints: None, ..self.task.clone() };
         let mut found = terminal_components(&system, form, measure, &task);
-        // A measure that was proposed after a trial may fall later. Nobody has asked for it.
+        // A measure that was proposed after a trial may fall later. The user did not ask for it.
         if matches!(found.holds, Err(Unanswered::Falls(..))) && self.plan.measure.is_proposed() {
             let why = "the proposed measure falls, and this formula needs one that never does: all states are one layer";
             self.task.observer.notice(why);

@@ -1,10 +1,9 @@
-//! Searches that several processes share: what rank 0 sends them, and what each of them does with
-//! it.
+//! Searches that several processes share: the messages of rank 0, and the work of each worker.
 //!
-//! An errand is a model in binary form, the choices that decide what a search says, and a question.
-//! Every worker, those of rank 0 included, builds its own system from it and takes part in the same
-//! search. The marks of their searches are compared first, so that two versions of this program
-//! that would search differently do not search together.
+//! An errand is a model in binary form, the choices that decide the result of a search, and a
+//! question. Every worker, including those of rank 0, builds its own system from it and takes part
+//! in the same search. The marks of their searches are compared first, so that two versions of this
+//! program that would search differently do not search together.
 
 use crate::claim::Claim;
 use crate::marker::{Marker, Marks};
@@ -43,12 +42,12 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Those of a team.
+    /// The processes of a team.
     pub fn new(team: Team<Reply>) -> Crew {
         Crew { team: Mutex::new(team) }
     }
 
-    /// Lets all workers search, and gives the outcome.
+    /// Lets all workers search, and returns the outcome.
     pub(crate) fn ask(&self, errand: Vec<u8>, task: &Task<'_>) -> Outcome {
         let mut team = self.team.lock().unwrap_or_else(PoisonError::into_inner);
         let unknown = |reason| Outcome { verdict: Verdict::Unknown(reason), statistics: Statistics::default() };
@@ -118,7 +117,7 @@ pub trait LevelFiles: Sync {
     /// Opens the part of a worker at a level.
     fn open(&self, path: &str, depth: u64, worker: u64) -> io::Result<Box<dyn io::Read>>;
 
-    /// All parts of a level are there: the file that the user names says so from now on.
+    /// Records in the file that the user names that all parts of a level exist.
     fn complete(&self, levels: &Levels, depth: u64, workers: u64) -> io::Result<()>;
 }
 
@@ -135,7 +134,7 @@ pub struct Errand {
 const MARK: usize = 16;
 
 impl Errand {
-    /// The errand as it travels.
+    /// The errand as bytes, to be sent.
     pub(crate) fn to_bytes(subject: &dyn Subject, plan: &Plan, asked: &Asked, mark: [u8; MARK], levels: Option<&Levels>) -> Vec<u8> {
         let saved = Saved::new("", &[], subject, &Plan { order: Order::Breadth, ..*plan });
         let mut bytes = mark.to_vec();
@@ -153,7 +152,7 @@ impl Errand {
         bytes
     }
 
-    /// Reads what rank 0 has sent.
+    /// Reads an errand that rank 0 has sent.
     pub fn read(bytes: &[u8]) -> Result<Errand, String> {
         let broken = || "what rank 0 asks for is not understood: it may be another version".to_owned();
         let (mark, mut rest) = bytes.split_at_checked(MARK).ok_or_else(broken)?;
@@ -474,12 +473,12 @@ pub fn fragments(subject: &dyn Subject, plan: &Plan, folder: &str, surroundings:
     Ok(crew.ask(Errand::to_bytes(subject, plan, &Asked::Fragments(folder.to_owned()), mark, None), &task))
 }
 
-/// Tells that a property is not searched by all.
+/// Reports that a property is searched by one process only.
 pub(crate) fn tell_alone(observer: &dyn Observer, name: &str, why: &str) {
     observer.notice(&format!("`{name}` is checked by rank 0 alone: {why}"));
 }
 
-/// The part of the states of a program that an owner function looks at; nothing if that is all.
+/// The part of the states of a program that an owner function looks at; `None` for the whole state.
 pub fn part_of(owner: Owner, program: &Arc<Verified>) -> Option<PartOf> {
     owner.part(Some(program), 0)
 }

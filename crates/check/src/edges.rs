@@ -13,8 +13,8 @@ use replay::View;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Takes the edges of a state space one by one, with everything else that decides what a check of
-/// the graph says.
+/// Receives the edges of a state space one by one, with everything else that affects a check of the
+/// graph.
 pub trait EdgeSink: Send {
     /// An edge from one state to another.
     fn edge(&mut self, source: u32, label: &str, target: u32);
@@ -58,8 +58,8 @@ pub fn run_with_edges(
             "a sweep deletes states, and a graph needs them all: leave out `--search`, or use `--search bfs`",
         ));
     }
-    // One worker, because the numbering is part of the answer; and the store whose names for states
-    // never change.
+    // There is one worker, because the numbering is part of the answer. The names of states in this
+    // store never change.
     let plan = Plan { threads: 1, store: StoreKind::Plain, property: None, ..*plan };
     // A graph that grows too large ends only this search.
     let cancel = surroundings.cancel.part();
@@ -99,8 +99,8 @@ struct Inner<'s> {
     marker: Marker,
     sink: &'s mut dyn EdgeSink,
     numbers: HashMap<StateId, u32>,
-    /// The steps that leave the state `told`, each with its label and its fault: edges of one state
-    /// come one after the other.
+    /// The steps that leave the state `told`, each with its label and its fault. The edges of one
+    /// state follow each other.
     steps: HashMap<Action, (String, Option<Fault>)>,
     told: Option<StateId>,
     full: bool,
@@ -116,7 +116,7 @@ impl Inner<'_> {
         number
     }
 
-    /// Passes on what is known about a state besides its edges.
+    /// Reports the facts about a state other than its edges.
     fn register(&mut self, number: u32, state: &[u8]) {
         let marks = self.marker.marks(state);
         marks.atoms.iter().for_each(|atom| self.sink.mark(number, atom));

@@ -138,7 +138,7 @@ pub(crate) fn judge(
 
 /// A run that the reference interpreter has executed in the program that the user wrote.
 struct Confirmed {
-    /// Why its last event is wrong; nothing if events are missing at its end.
+    /// Why its last event is wrong; `None` if events are missing at its end.
     event: Option<ObservedEvent>,
     trace: Trace,
     told: Vec<Step>,

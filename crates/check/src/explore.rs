@@ -1,7 +1,7 @@
 //! A search over a system and a store that the caller provides.
 //!
-//! There is no plan, no narrator and no reference interpreter here: a violation is what the
-//! caller's own system says.
+//! There is no plan, no narrator and no reference interpreter here: the caller's own system decides
+//! whether there is a violation.
 
 use crate::run::Refusal;
 use crate::stores::{self, Manner};

@@ -1,5 +1,5 @@
-//! Makes the estimates of a directed search from the name of a heuristic and from what the search
-//! looks for.
+//! Makes the estimates of a directed search from the name of a heuristic and the goal of the
+//! search.
 
 use crate::choice::choice;
 use crate::claim::Claim;

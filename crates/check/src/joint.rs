@@ -2,10 +2,10 @@
 //!
 //! A run violates one of several formulas if it violates their conjunction. If the automaton of the
 //! conjunction is no larger than the automata of the formulas with a common first state, then one
-//! search of its product visits no more than the searches for the formulas one by one: while the
-//! automata only wait for something to go wrong, they wait together. Most often nothing is found,
-//! and then all formulas hold. A run that is found is compared with each formula; the formulas that
-//! it does not violate are searched again, without those that it violates.
+//! search of its product visits no more states than the searches for the single formulas: while the
+//! automata wait for a violation to begin, they wait together. Usually no run is found, and then
+//! all formulas hold. If a run is found, it is compared with each formula. The formulas that it
+//! does not violate are searched again, without those that it violates.
 //!
 //! Formulas with *next* are searched one by one, because reductions are off for them.
 
@@ -24,14 +24,14 @@ const MOST: usize = 16;
 pub(crate) struct Joint {
     /// Their numbers among the questions.
     pub members: Vec<usize>,
-    /// What refutes the conjunction.
+    /// The claim that refutes the conjunction.
     pub claim: Claim,
 }
 
 /// Finds formulas that are searched together: the first ones, as many as fit.
 pub(crate) fn find(subject: &dyn Subject, plan: &Plan, asked: &[Stated], questions: &[Question], among: &[usize]) -> Option<Joint> {
-    // The shortest run, what guides a search, and which parts of a formula ever mattered belong to
-    // a formula of its own.
+    // The shortest run, the estimates of a search and the vacuity of a formula belong to a single
+    // formula.
     if plan.order.is_directed() || matches!(plan.order, Order::Sweep | Order::Race) || plan.shortest || plan.coverage {
         return None;
     }

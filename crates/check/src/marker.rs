@@ -1,4 +1,4 @@
-//! What a graph says about a state besides its edges: atoms, accepted ends, faults.
+//! The facts about a state that a graph contains besides its edges: atoms, accepted ends, faults.
 //!
 //! A check of a written graph must give the verdict of the model it came from, so all of this is
 //! written with it.
@@ -10,7 +10,7 @@ use replay::Narrator;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is known about a state.
+/// The facts about a state.
 #[derive(Default)]
 pub(crate) struct Marks {
     /// Its atoms.
@@ -22,7 +22,7 @@ pub(crate) struct Marks {
 /// A system, and the names of the propositions that it evaluates.
 type Evaluator = (Box<dyn CloneSystem>, Vec<(String, Proposition)>);
 
-/// Finds what is to be written about the states of a subject.
+/// Finds the facts about the states of a subject.
 pub(crate) struct Marker {
     narrator: Narrator,
     /// There are several if there are more propositions than a system can be given, and at least

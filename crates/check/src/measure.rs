@@ -35,13 +35,13 @@ impl Measure {
         Ok(measure)
     }
 
-    /// The same measure, as one that nobody has asked for. A search that cannot use it does without
+    /// The same measure, marked as not requested by the user. A search that cannot use it ignores
     /// it.
     pub(crate) fn as_proposed(self) -> Measure {
         Measure { proposed: true, ..self }
     }
 
-    /// Whether nobody has asked for this measure.
+    /// Whether the user did not request this measure.
     pub(crate) fn is_proposed(&self) -> bool {
         self.proposed
     }

@@ -12,14 +12,14 @@ use replay::{Narrator, Relation, retell};
 use std::sync::Arc;
 use vm::Interpreter;
 
-/// Which passes made the searched program smaller.
+/// The passes that made the searched program smaller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shrunk {
-    /// What each pass did, in order.
+    /// The effect of each pass, in order.
     pub applied: Vec<Applied>,
     /// Why steps were not merged, or no pass was applied, although that was wanted.
     pub off: Option<String>,
-    /// What was left out of the program.
+    /// The parts that were left out of the program.
     pub cuts: Vec<Cut>,
     /// Why no processes were left out, although that was wanted.
     pub slice_off: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Smaller {
 }
 
 impl Smaller {
-    /// What is searched.
+    /// The program that is searched.
     pub fn program(&self) -> &Arc<Verified> {
         &self.optimised.program
     }
@@ -68,10 +68,10 @@ impl Relation for Smaller {
     }
 }
 
-/// What is searched for deadlocks and faults.
+/// The program that is searched for deadlocks and faults.
 pub(crate) fn for_faults(subject: &dyn Subject, plan: &Plan) -> (Shrunk, Option<Smaller>) {
     // The passes assume that a fault ends the search. If faults are not looked for, code after a
-    // fault may do what the passes take for impossible.
+    // fault may do something that the passes consider impossible.
     if plan.property.is_some_and(|safety| !safety.faults) {
         return (Shrunk::default(), None);
     }
@@ -79,12 +79,12 @@ pub(crate) fn for_faults(subject: &dyn Subject, plan: &Plan) -> (Shrunk, Option<
     smaller(subject, plan, if deadlocks { Goal::Faults } else { Goal::Errors })
 }
 
-/// What is searched for a run that violates a temporal property.
+/// The program that is searched for a run that violates a temporal property.
 pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, claim: &Claim) -> (Shrunk, Option<Smaller>) {
     // The shortest lasso is searched later, in the program as it is.
     let finite = temporal::method(plan, claim) == Method::FiniteRun;
     if plan.shortest && finite && plan.passes != Passes::default() {
-        // A state of the smaller program may repeat sooner than the states that it stands for.
+        // A state of the smaller program may repeat sooner than the states that it represents.
         return (Shrunk { off: Some("the shortest run is one of the program as it is".to_owned()), ..Shrunk::default() }, None);
     }
     let counts = counts_steps(subject, stated);

@@ -78,13 +78,13 @@ pub struct Plan {
     pub measure: Measure,
     /// The store of visited states.
     pub store: StoreKind,
-    /// The violations to look for; nothing, to explore the whole state space.
+    /// The violations to look for; `None` to explore the whole state space.
     pub property: Option<Safety>,
-    /// The only part of what the model states that is asked for; everything if not given.
+    /// The only part of the model's properties that is asked for; everything if not given.
     pub only: Option<Only>,
     /// How to look for runs that violate a temporal property.
     pub cycles: Cycles,
-    /// Which infinite runs count.
+    /// The infinite runs that count.
     pub fairness: Fair,
     /// Whether every infinite run must pass progress labels again and again.
     pub non_progress: bool,
@@ -92,14 +92,14 @@ pub struct Plan {
     pub shortest: bool,
     /// Whether orders of independent steps are left out.
     pub por: Por,
-    /// Which passes make the program smaller before it is searched.
+    /// The passes that make the program smaller before it is searched.
     pub passes: Passes,
-    /// How many workers.
+    /// The number of workers.
     pub threads: usize,
     /// The limits of the run.
     pub limits: Limits,
-    /// Whether the search begins only when all native code is there, instead of using each piece as
-    /// soon as it is there.
+    /// Whether the search begins only when all native code is available, instead of using each
+    /// piece as soon as it is available.
     pub code_first: bool,
     /// Whether it is recorded which statements are executed.
     pub coverage: bool,
@@ -116,12 +116,12 @@ pub struct Plan {
     pub width: u32,
     /// For directed search: whether the estimates are to be explained.
     pub explained: bool,
-    /// For the store of bits: how many to set for each state, from 1 to 8.
+    /// For the store of bits: the number of bits to set for each state, from 1 to 8.
     pub bit_functions: u32,
     /// For several processes: how the search is spread over them.
     pub spread: Spread,
-    /// For the store of bits: how many runs to make, each with other hash functions, until a
-    /// violation is found.
+    /// For the store of bits: the number of runs, each with other hash functions, until a violation
+    /// is found.
     pub bit_runs: u32,
 }
 

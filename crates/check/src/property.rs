@@ -27,7 +27,7 @@ pub(crate) fn of_program(program: &Verified) -> Vec<Stated> {
         let position = property.origin.as_ref().map(|origin| position(program, origin));
         stated.push(Stated { name: property.name.clone(), kind, position });
     }
-    // The first label stands for all of them. Progress labels state nothing by themselves.
+    // The first label represents all of them. Progress labels state nothing by themselves.
     if let Some(label) = program.labels.iter().find(|label| label.kind.accept) {
         let span = program.span_at(label.addr);
         let position = span.map(|span| Position { file: file(program, span.file.index()), line: span.line, column: span.column });

@@ -88,7 +88,7 @@ const VALUES: usize = 1 << 21;
 /// Most candidates that drive a sweep.
 const TRIALS: usize = 18;
 
-/// To begin and delete a layer costs about as much as to expand so many states.
+/// The number of states whose expansion costs as much as to begin and delete a layer.
 const LAYER_COST: f64 = 8.0;
 
 /// A sweep with regress steps takes longer than its expansions say, because there are several
@@ -98,7 +98,7 @@ const REGRESS_COST: f64 = 1.5;
 /// Most parts of a component that is added to a measure.
 const MOST_PARTS: usize = 6;
 
-/// A piece is still tried if at most one in so many steps is a regress step.
+/// A piece is still tried if at most one step in this many is a regress step.
 const SELDOM: usize = 8;
 
 /// A measure is not proposed if more than this share of the states must be stored.

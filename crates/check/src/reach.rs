@@ -1,4 +1,4 @@
-//! Whether a statement can be executed, and a path that does it.
+//! Decides whether a statement can be executed, and finds a path that executes it.
 //!
 //! The system is searched with one more kind of fault: a transition that executes one of the wanted
 //! steps. Faults of the model do not end the search. The reference interpreter executes a path that
@@ -18,7 +18,6 @@ use replay::Step;
 use search::Task;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 use vm::{Event, Explained, Interpreter};
 
 /// The number of the fault; no fault of a program has it.
@@ -179,9 +178,7 @@ impl Reaching {
 }
 
 impl System for Reaching {
-    fn initial(&mut self, out: &mut Successors) {
-        self.system.initial(out);
-    }
+    contract::forward_system!(system: initial, get_ready, is_valid_end);
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         let (mark, first) = (out.mark(), out.len());
@@ -208,14 +205,6 @@ impl System for Reaching {
     fn give_up_when(&mut self, enough: Enough) {
         self.interpreter.give_up_when(enough.clone());
         self.system.give_up_when(enough);
-    }
-
-    fn get_ready(&mut self, most: Duration) -> bool {
-        self.system.get_ready(most)
-    }
-
-    fn is_valid_end(&mut self, state: &[u8]) -> bool {
-        self.system.is_valid_end(state)
     }
 
     fn describe_fault(&self, code: FaultCode) -> Fault {

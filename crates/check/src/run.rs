@@ -39,9 +39,9 @@ pub struct Checked {
     pub outcome: Outcome,
     /// The steps to the violation; empty unless there is one.
     pub steps: Vec<Step>,
-    /// What was asked for, with the answer for each.
+    /// The properties that were asked for, with the answer for each.
     pub properties: Vec<Judged>,
-    /// What the model states and the plan did not ask for.
+    /// The properties that the model states and the plan did not ask for.
     pub not_asked: Vec<Stated>,
     /// The depth-first probe that came before the search, if there was one.
     pub probe: Option<Probe>,
@@ -49,22 +49,22 @@ pub struct Checked {
     pub reduced: Reduced,
     /// A path that shows that a formula holds.
     pub witness: Option<CtlWitness>,
-    /// The same for each property, by its name, that had a search of its own.
+    /// The reduction for each property, by its name, that had a search of its own.
     pub reduced_for: Vec<(String, Reduced)>,
-    /// What a directed search was guided by, if it is to be explained.
+    /// The guidance of a directed search, if it is to be explained.
     pub guided: Option<Guidance>,
-    /// Which passes made the program smaller that was searched for deadlocks and faults.
+    /// The passes on the program that was searched for deadlocks and faults.
     pub shrunk: Shrunk,
-    /// Which statements were executed, if that was asked for and the model has statements.
+    /// The executed statements, if they were asked for and the model has statements.
     pub coverage: Option<Coverage>,
-    /// The same for each property, by its name, that had a search of its own.
+    /// The passes for each property, by its name, that had a search of its own.
     pub shrunk_for: Vec<(String, Shrunk)>,
-    /// Properties that hold because nothing they speak of happens, in sentences.
+    /// Properties that hold because the events they are about never happen, in sentences.
     vacuous: Vec<String>,
 }
 
 impl Checked {
-    /// An outcome, without anything about the way it was found.
+    /// An outcome, without details of the search.
     fn new(outcome: Outcome, steps: Vec<Step>) -> Checked {
         Checked {
             outcome,
@@ -133,7 +133,7 @@ impl From<CheckpointError> for ResumeError {
     }
 }
 
-/// What connects a run with its caller.
+/// The connections between a run and its caller.
 #[derive(Clone)]
 pub struct Surroundings<'a> {
     /// How to interrupt it.
@@ -481,8 +481,8 @@ fn temporal(
     (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search, together: Vec::new(), notes }, steps)
 }
 
-/// Searches for a run that violates one of several formulas. Returns what is known after that, by
-/// the numbers of the formulas; nothing about those that the run does not violate.
+/// Searches for a run that violates one of several formulas. Returns the results by the numbers of
+/// the formulas, without the formulas that the run does not violate.
 #[allow(clippy::too_many_arguments)]
 fn together(
     subject: &dyn Subject,

@@ -21,7 +21,7 @@ const WORK: u64 = 1 << 28;
 /// One part in this many of the time that is left is kept for the confirmation of a shorter run.
 const CONFIRMING: u32 = 8;
 
-/// What shortens runs.
+/// Shortens runs.
 pub(crate) struct Shorter<'a> {
     pub subject: &'a dyn Subject,
     pub plan: &'a Plan,
@@ -33,7 +33,7 @@ pub(crate) struct Shorter<'a> {
 }
 
 impl Shorter<'_> {
-    /// Replaces the infinite runs of an answer by the shortest ones, as far as they are found.
+    /// Replaces the infinite runs of an answer by the shortest ones, if these are found.
     pub fn shorten(&self, questions: &[Question], checked: &mut Checked) {
         for (number, claim) in questions.iter().enumerate().filter_map(|(number, question)| Some((number, question.claim()?))) {
             let Verdict::Violated(known) = &checked.properties[number].verdict else { continue };

@@ -1,4 +1,5 @@
-//! How a search is spread over processes: who owns a state, and how fewer states are sent.
+//! How a search is spread over processes: which process owns a state, and how fewer states are
+//! sent.
 
 use crate::choice::choice;
 use std::fmt;
@@ -85,7 +86,7 @@ pub struct Spread {
     pub lookahead: bool,
     /// How cycles are looked for.
     pub cycles: FarCycles,
-    /// Who owns states at the beginning.
+    /// The owners of states at the beginning.
     pub start: FarStart,
 }
 

@@ -158,7 +158,7 @@ fn sweep<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome
     match plan.store {
         StoreKind::Auto | StoreKind::Plain => search::sweep(system, &mut Layers::new(move || Plain::with_budget(budget)), measure, task),
         StoreKind::Compact => search::sweep(system, &mut Layers::new(move || Compact::with_budget(budget)), measure, task),
-        // Refused before.
+        // The table has refused these stores.
         StoreKind::Hashes | StoreKind::Bits | StoreKind::Disk | StoreKind::Cache => unreachable_store(),
     }
 }
@@ -174,7 +174,7 @@ fn rounds<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcom
             let bytes = series::array_bytes(budget, task.resident.is_some());
             search::ida_star(system, &|| Bits::new(bytes, plan.bit_functions, SEED), task)
         }
-        // Refused before.
+        // The table has refused these stores.
         StoreKind::Disk | StoreKind::Cache => unreachable_store(),
     }
 }
@@ -232,7 +232,7 @@ pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, t
             outcome.statistics.omission = Some(Omission { probability: store.omission(), bits: None });
             outcome
         }
-        // Refused before.
+        // The table has refused these stores.
         StoreKind::Bits | StoreKind::Disk | StoreKind::Cache => unreachable_store(),
     }
 }
@@ -253,7 +253,7 @@ pub(crate) fn nested<S: System + Clone>(product: &Product<S>, plan: &Plan, task:
     }
 }
 
-/// Searches for accepted cycles by estimates; nothing if the plan's order and store cannot do it.
+/// Searches for accepted cycles by estimates; `None` if the plan's order and store cannot do it.
 pub(crate) fn toward_cycles<S: System + Clone>(
     product: &Product<S>,
     plan: &Plan,

@@ -47,7 +47,7 @@ pub trait Subject: Send + Sync {
         Vec::new()
     }
 
-    /// The claim that a search must refute to decide a stated property; nothing if a plain
+    /// The claim that a search must refute to decide a stated property; `None` if a plain
     /// exploration decides the property.
     fn claim(&self, stated: &Stated) -> Option<Result<Claim, NotChecked>>;
 
@@ -81,8 +81,8 @@ pub trait Subject: Send + Sync {
         Vec::new()
     }
 
-    /// Examines a choice of its [`reduction`](Self::reduction) in a state by brute force. Says what
-    /// is wrong with the choice, if it is wrong.
+    /// Examines a choice of its [`reduction`](Self::reduction) in a state by brute force. Describes
+    /// the error if the choice is wrong.
     fn examine(&self, reduction: &dyn Reduction, state: &[u8]) -> Option<String> {
         let _ = (reduction, state);
         None

@@ -158,7 +158,7 @@ impl StoreKind {
         store(self).exact
     }
 
-    /// Whether it is known only at the end of a level what is new.
+    /// Whether the store knows only at the end of a level which states are new.
     pub(crate) const fn answers_late(self) -> bool {
         store(self).answers_late
     }
@@ -194,7 +194,7 @@ pub(crate) struct Combination {
     pub several: bool,
 }
 
-/// How much an answer says.
+/// The strength of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guarantee {
     /// A search that completes says *holds* or *violated*, and its statistics are those of the

@@ -24,9 +24,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use store::Plain;
 
-/// Searches the product of the automaton and what the task's reduction leaves of the system. The
-/// trace of a violation is one of the system. `closing` estimates the distance to a state of the
-/// product.
+/// Searches the product of the automaton and the reduced system. The trace of a violation is one of
+/// the system. `closing` estimates the distance to a state of the product.
 pub(crate) fn search<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closing: &Closing<'_>, task: &Task<'_>) -> Outcome {
     if task.reduction.is_identity() {
         return search_whole(system, claim, plan, closing, task);
@@ -79,8 +78,8 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
     outcome
 }
 
-/// The measure of a product: that of the system, if there is one, and how far the automaton has
-/// come, which never falls.
+/// The measure of a product: the measure of the system, if there is one, and the rank of the
+/// automaton's state, which never falls.
 fn of_product(plan: &Plan) -> Vec<u32> {
     let mut atoms = plan.measure.atoms().to_vec();
     if atoms.len() < MEASURE_MAX {
@@ -137,7 +136,7 @@ pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'st
     }
 }
 
-/// What the user should know about the search for a claim.
+/// Notes for the user about the search for a claim.
 pub(crate) fn notes(plan: &Plan, claim: &Claim) -> Vec<String> {
     let fair = plan.fairness != Fair::Any && matches!(method(plan, claim), Method::Cycles(_));
     let alone = (fair && plan.threads > 1).then(|| "under fairness one worker searches alone".to_owned());

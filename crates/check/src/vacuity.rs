@@ -1,11 +1,11 @@
 //! Properties that hold because the events they are about never happen.
 //!
-//! `[] (request -> <> grant)` holds in a model without any request. The search for a
-//! violation sees the letters of all states that it follows: which propositions are true there. If
-//! the left side of an implication is false in all of them, the property never depended on its
-//! right side; if no condition on the way out of the first state of a claim was ever true, the
-//! claim never moved (Kupferman, Vardi, "Vacuity detection in temporal model checking", 2003,
-//! define it by the parts of a formula that do not matter).
+//! `[] (request -> <> grant)` holds in a model without any request. The search for a violation sees
+//! the letters of all states that it follows: the propositions that are true there. If the left
+//! side of an implication is false in all of them, the property never depended on its right side.
+//! If no condition on an edge from the first state of a claim was ever true, the claim never moved
+//! (Kupferman, Vardi, "Vacuity detection in temporal model checking", 2003, define it by the parts
+//! of a formula that do not matter).
 
 use crate::claim::{Claim, Refuted};
 use crate::subject::Subject;
@@ -14,8 +14,7 @@ use contract::Proposition;
 use logic::{Formulas, Id, Node};
 use std::collections::BTreeSet;
 
-/// The left sides of implications in a formula that speak of one state each, where they are not
-/// negated.
+/// The left sides of implications in a formula that are about one state each and are not negated.
 pub(crate) fn left_sides(formulas: &Formulas, root: Id) -> Vec<Id> {
     let (mut found, mut open) = (Vec::new(), vec![root]);
     let mut seen = BTreeSet::new();
@@ -28,7 +27,7 @@ pub(crate) fn left_sides(formulas: &Formulas, root: Id) -> Vec<Id> {
                 found.push(*left);
                 open.push(*right);
             }
-            // An implication that was written as one of its equals: `!p || <> q`.
+            // This is an implication in another form: `!p || <> q`.
             Node::Or(parts) if parts.iter().any(|&part| !is_of_one_state(formulas, part)) => {
                 let negated = |&part: &Id| if let Node::Not(inside) = formulas.node(part) { Some(*inside) } else { None };
                 found.extend(parts.iter().filter_map(negated));
@@ -44,7 +43,7 @@ pub(crate) fn left_sides(formulas: &Formulas, root: Id) -> Vec<Id> {
     found
 }
 
-/// Whether a formula speaks of one state only.
+/// Whether a formula is about one state only.
 fn is_of_one_state(formulas: &Formulas, root: Id) -> bool {
     let plain = |node: &Node| {
         let propositional = Node::True == *node || Node::False == *node;

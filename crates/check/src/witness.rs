@@ -1,8 +1,8 @@
-//! Runs that show a property satisfied.
+//! Runs that satisfy a property.
 //!
-//! That a property holds is shown by no single run, but a run makes plain what it means. For a
-//! formula it is one that satisfies the formula and, where there is an implication, makes its left
-//! side true at some time: the search for a run that violates the negation. For assertions it is a
+//! No single run proves that a property holds, but a run illustrates its meaning. For a formula it
+//! is a run that satisfies the formula and, if there is an implication, makes its left side true at
+//! some time; it is found by a search for a run that violates the negation. For assertions it is a
 //! path that evaluates one, for end states a path to an accepted end.
 
 use crate::claim::{Claim, NotChecked, Refuted};

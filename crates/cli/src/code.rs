@@ -32,7 +32,7 @@ impl Code {
         Ok(Code { places })
     }
 
-    /// Where the statement at this line and column of the text is executed.
+    /// The positions in C at which the statement at this line and column of the text is executed.
     pub fn at(&self, line: u32, column: u32) -> Vec<&str> {
         self.places.iter().filter(|(l, c, _)| (*l, *c) == (line, column)).map(|(_, _, place)| place.as_str()).collect()
     }

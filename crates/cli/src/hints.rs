@@ -23,7 +23,7 @@ pub fn hints(model: &Model, plan: &Plan, checked: &Checked) -> String {
     hint.map(|hint| format!("\nhint: {hint}\n")).unwrap_or_default()
 }
 
-/// Whether a processor of firmware cannot move: that is so only while it sleeps.
+/// Whether the processor of firmware cannot move. This happens only while it sleeps.
 fn asleep(model: &Model, trace: &Trace) -> bool {
     let is_firmware = model.subject.byte_code().is_some_and(|program| program.program().global_named("SREG_I").is_some());
     is_firmware && model.narrator.waiting(trace).iter().any(|process| !process.may_end && process.process == "cpu")

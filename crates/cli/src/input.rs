@@ -349,8 +349,8 @@ fn with_files(model: languages::Model, seen: impl Fn(&str) -> Option<String>) ->
     }
 }
 
-/// A trace that a file holds in SPIN's form, with its model: the one that is named, or the one that
-/// the file's name tells. Nothing if it is not one of SPIN's.
+/// A trace in a file in SPIN's form, with its model: the one that is named, or the one that the
+/// name of the file suggests. `None` if the file is not one of SPIN's.
 pub fn trail(path: &Path, named: Option<&Path>, defines: &[(String, String)]) -> Result<Option<(Witness, Model)>, Failure> {
     if is_standard_input(path) && named.is_none() {
         return Ok(None);

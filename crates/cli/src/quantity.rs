@@ -46,7 +46,7 @@ pub fn place(text: &str) -> Result<Place, String> {
     }
 }
 
-/// A folder that is there.
+/// A folder that exists.
 pub fn folder(text: &str) -> Result<PathBuf, String> {
     match std::fs::metadata(text) {
         Ok(found) if found.is_dir() => Ok(text.into()),

@@ -307,7 +307,7 @@ impl Session {
     }
 }
 
-/// The longest time for proposing measures, and the part of the time limit.
+/// The longest time for proposing measures, absolute and as a share of the time limit.
 const PROPOSING: Duration = Duration::from_secs(10);
 const PROPOSING_SHARE: u32 = 4;
 

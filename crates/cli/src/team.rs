@@ -84,7 +84,7 @@ impl TeamArguments {
         }
     }
 
-    /// Whether an option says how the search is distributed, be it the usual way.
+    /// Whether some option says how the search is distributed, even if it names the default.
     fn says_how(&self) -> bool {
         let given = [self.owner.is_some(), self.remember.is_some(), self.distributed_cycles.is_some(), self.start.is_some()];
         self.lookahead || given.contains(&true)

@@ -32,7 +32,7 @@ impl LeftOut {
         processes.checked_shr(step.action.process).unwrap_or(0) & 1 != 0
     }
 
-    /// The same as far as it can be left out of `steps`, which are all steps of a state.
+    /// The same, restricted to what can be left out of `steps`, which are all steps of a state.
     fn among(self, steps: &[Successor]) -> LeftOut {
         let moving = steps.iter().fold(0, |moving, step| moving | 1_u64.checked_shl(step.action.process).unwrap_or(0));
         if self.processes == 0 || steps.iter().all(|step| LeftOut::has(self.processes, step)) {

@@ -132,6 +132,86 @@ impl Clone for Box<dyn CloneSystem> {
     }
 }
 
+/// Defines methods of a [`System`] that wraps another one: each calls the same method of the system
+/// in a field. A wrapper names all methods that it does not change, because the defaults of the
+/// trait know nothing of the wrapped system.
+///
+/// ```
+/// use contract::{Successors, System};
+///
+/// /// The steps of a system without the last one of each state.
+/// struct WithoutLast<S> {
+///     system: S,
+/// }
+///
+/// impl<S: System> System for WithoutLast<S> {
+///     contract::forward_system!(system: initial, give_up_when, is_valid_end, describe_fault);
+///
+///     fn successors(&mut self, state: &[u8], out: &mut Successors) {
+///         let first = out.len();
+///         self.system.successors(state, out);
+///         let last = out.entries()[first..].last().map(|entry| entry.action);
+///         out.retain(first, |entry| Some(entry.action) != last);
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! forward_system {
+    ($system:tt: $($method:ident),+) => {
+        $($crate::forward_system!(@ $method $system);)+
+    };
+    (@ initial $system:tt) => {
+        fn initial(&mut self, out: &mut $crate::Successors) {
+            self.$system.initial(out);
+        }
+    };
+    (@ give_up_when $system:tt) => {
+        fn give_up_when(&mut self, enough: $crate::Enough) {
+            self.$system.give_up_when(enough);
+        }
+    };
+    (@ get_ready $system:tt) => {
+        fn get_ready(&mut self, most: ::std::time::Duration) -> bool {
+            self.$system.get_ready(most)
+        }
+    };
+    (@ is_valid_end $system:tt) => {
+        fn is_valid_end(&mut self, state: &[u8]) -> bool {
+            self.$system.is_valid_end(state)
+        }
+    };
+    (@ parts $system:tt) => {
+        fn parts(&mut self, state: &[u8], out: &mut Vec<u32>) {
+            self.$system.parts(state, out);
+        }
+    };
+    (@ atoms $system:tt) => {
+        fn atoms(&mut self, state: &[u8]) -> Result<u64, $crate::FaultCode> {
+            self.$system.atoms(state)
+        }
+    };
+    (@ values $system:tt) => {
+        fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), $crate::FaultCode> {
+            self.$system.values(state, atoms, out)
+        }
+    };
+    (@ values_of_all $system:tt) => {
+        fn values_of_all(
+            &mut self,
+            batch: &$crate::Successors,
+            atoms: &[u32],
+            out: &mut Vec<i64>,
+        ) -> Result<(), $crate::FaultCode> {
+            self.$system.values_of_all(batch, atoms, out)
+        }
+    };
+    (@ describe_fault $system:tt) => {
+        fn describe_fault(&self, code: $crate::FaultCode) -> $crate::Fault {
+            self.$system.describe_fault(code)
+        }
+    };
+}
+
 impl<S: System + ?Sized> System for Box<S> {
     fn initial(&mut self, out: &mut Successors) {
         (**self).initial(out);

@@ -78,7 +78,7 @@ impl fmt::Display for Trace {
 pub struct TraceError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub message: &'static str,
 }
 

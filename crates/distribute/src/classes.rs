@@ -1,21 +1,21 @@
-//! Which workers take the states of a class, also when some of them have run short of memory.
+//! The workers that take the states of a class, also when some workers have run short of memory.
 //!
 //! States are grouped into classes by a hash (Lerda and Visser, "Addressing dynamic issues of
 //! program model checking", 2001, section 3.4). A class has a line of owners. A state goes to the
 //! first of them. A worker that has run short of memory takes no more states; it passes on the
 //! states that it does not know to the next owner of the class. In the paper such a worker discards
-//! the states of a class, which are then explored again by another one. Here it keeps them, so
+//! the states of a class, which are then explored again by another worker. Here it keeps them, so
 //! every state is explored once and all numbers are exact.
 //!
 //! Memory runs short in stages: a third of it is left, a sixth, a twelfth, and so on. Workers at
 //! the lowest stage take the classes of the others. When all workers have reached a stage, they
-//! share all classes equally until one of them reaches the next stage. So a search ends for want of
+//! share all classes equally until one of them reaches the next stage. So a search ends for lack of
 //! memory only when all workers have used up theirs. A worker that is already in a line moves to
 //! its end. All workers of a line are asked about a state, so their order does not matter.
 //!
 //! All workers may also begin together: each stores and expands all states, and no message is sent,
-//! until one of them runs short of memory. From then on each takes the states of its own classes
-//! only. This is for models of which nobody knows whether they need more than one worker.
+//! until one of them runs short of memory. From then on each takes only the states of its own
+//! classes. This is for models that may or may not need more than one worker.
 //!
 //! Passing a state on takes a round. So with lines of *n* owners a level takes *n* rounds: states
 //! are expanded in the first and passed on in the others.
@@ -40,15 +40,15 @@ pub enum Start {
     All,
 }
 
-/// Which states a worker takes.
+/// The states that a worker takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// All states, as all others do.
+    /// All states, like all other workers.
     All,
     /// All workers have the states of the level; each takes those of the next level that are its
     /// own.
     AllOfLevel,
-    /// Its own.
+    /// The states of its own classes.
     Own,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum Want {
 /// The stage of a worker that takes no more states.
 const FULL: u32 = u32::MAX;
 
-/// From a round on, levels take so many rounds.
+/// The number of rounds of each level, from a round on.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
     round: u64,
@@ -91,8 +91,8 @@ pub(crate) struct Classes {
     /// The stage of each worker.
     stages: Vec<u32>,
     phases: Vec<Phase>,
-    /// The stages that workers have reached, by the round that begins the level from which on that
-    /// counts: one entry for each stage.
+    /// The stages that workers have reached, by the round that begins the level from which on they
+    /// count. There is one entry for each stage.
     pending: BTreeMap<u64, Vec<(usize, Want)>>,
     /// If workers begin together: the round of the last level whose states all workers have, as
     /// soon as it is known.
@@ -127,7 +127,7 @@ impl Classes {
         self.lines[class as usize][0]
     }
 
-    /// The worker to which `me` passes on a state of a class that it does not know; nothing if `me`
+    /// The worker to which `me` passes on a state of a class that it does not know; `None` if `me`
     /// takes the state.
     #[inline]
     pub fn after(&self, class: u32, me: usize) -> Option<usize> {
@@ -169,8 +169,8 @@ impl Classes {
         Position { level: level + levels, is_first: turn == 0, is_last: turn + 1 == rounds }
     }
 
-    /// A worker has told in the round before `round` that its memory runs short. All messages of
-    /// the rounds before have arrived.
+    /// Records that a worker has reported a shortage of memory in the round before `round`. All
+    /// messages of the rounds before have arrived.
     pub fn runs_short(&mut self, worker: usize, want: Want, round: u64) {
         self.settle(round.saturating_sub(1));
         if let Some(last) = &mut self.together

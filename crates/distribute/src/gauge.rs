@@ -40,8 +40,8 @@ impl Gauge {
             && self.measured.is_none_or(|measured| measured.elapsed() >= MEASURE_EVERY)
         {
             self.measured = Some(Instant::now());
-            // A buffer that exists for a moment must not count for ever, and a moment in which it
-            // does not exist must not be what counts.
+            // A buffer that exists only for a moment must not count for ever, and its absence for a
+            // moment must not hide it.
             let outside = resident().unwrap_or(0).saturating_sub(shared.progress().bytes);
             self.outside = outside.max(std::mem::replace(&mut self.last_outside, outside));
         }

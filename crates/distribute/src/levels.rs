@@ -111,8 +111,8 @@ pub(crate) fn levels(seat: &mut Seat<'_>, share: &mut Share<'_>) -> Result<Optio
         for bytes in seat.gather(&mine)? {
             targets.extend(bytes.chunks_exact(8).filter_map(|word| word.first_chunk()).map(|word| Vertex(u64::from_le_bytes(*word))));
         }
-        // A cycle without accepting states is of no interest, and without accepting states there is
-        // no other.
+        // Without accepting states there is no accepting cycle, and other cycles are of no
+        // interest.
         let (accepting, _) = tally(seat, u64::from(share.accepting.iter().any(|&accepting| accepting)))?;
         if accepting == 0 {
             targets.clear();

@@ -476,7 +476,7 @@ impl<'a, 's> Reach<'a, 's> {
                 continue;
             }
             if self.sharing == Sharing::AllOfLevel {
-                // The owner finds it itself.
+                // The owner has this source too, and finds the state itself.
                 continue;
             }
             self.counts.cross += 1;
@@ -508,7 +508,7 @@ impl<'a, 's> Reach<'a, 's> {
     /// The worker that has computed its own successors of a state in advance, if one has.
     #[inline]
     fn looked_after_by(&self, at: Link) -> Option<usize> {
-        // Nobody has looked at the successors of a state that its finder passed on.
+        // If a state was passed on by its finder, no worker has computed its successors in advance.
         if !self.work.thrift.lookahead || self.classes.passes_on() {
             return None;
         }

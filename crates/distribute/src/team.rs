@@ -313,7 +313,7 @@ pub struct Team<R: Send + 'static> {
     events: Receiver<(u32, Result<Message, String>)>,
     /// Why the run was given up, if it was.
     lost: Option<Lost>,
-    /// What the processes have told of the current job.
+    /// The progress that the processes have reported for the current job.
     progress: BTreeMap<u32, Progress>,
     beat: Instant,
 }
@@ -323,7 +323,7 @@ pub struct Team<R: Send + 'static> {
 pub struct Lost {
     /// What happened.
     pub why: String,
-    /// How far the search had come, as the processes have told.
+    /// The progress of the search, as the processes have reported it.
     pub progress: Progress,
 }
 

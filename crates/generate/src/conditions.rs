@@ -1,10 +1,10 @@
-//! Tests of the pieces of a program, from the conditions that stand behind them.
+//! Generates tests of the pieces of a program, from the conditions that follow them.
 //!
-//! A piece is executed many times, each time with other values of the variables that it mentions
-//! and that satisfy what it requires. Afterwards what it ensures must be true, and the values must
-//! be an outcome of the piece of the model beside it: all of its choices are tried. What the
-//! model's piece leads to must satisfy the same condition. The thesis asks for this in section
-//! 3.3.5, and leaves it to the user.
+//! A test executes a piece many times, each time with other values of the variables that the piece
+//! mentions. The values satisfy the condition that the piece requires. Afterwards the condition
+//! that it ensures must be true, and the values must be an outcome of the adjacent piece of the
+//! model; all choices of that piece are tried. The outcomes of the model's piece must satisfy the
+//! same condition. The thesis asks for this in section 3.3.5 and leaves it to the user.
 
 use crate::mapping::assigned;
 use crate::pieces::HERE;
@@ -21,7 +21,7 @@ const TESTING: &str = include_str!("runtime/testing.h");
 /// A variable that a piece uses.
 struct Used {
     name: String,
-    /// How it is written in C.
+    /// Its text in C.
     text: String,
     /// Its declaration, if it is a local variable.
     declared: Option<String>,
@@ -107,7 +107,8 @@ impl Generator<'_> {
         out.push_str("\t}\n\treturn 0;\n}\n\n");
     }
 
-    /// All choices of the model's piece: whether one of them has the values of the program.
+    /// Writes all choices of the model's piece, and whether one of them has the values of the
+    /// program.
     fn model_side(&mut self, used: &[Used], chosen: &BTreeSet<String>, pair: &Pair, ensures: &str, out: &mut String) {
         out.push_str("\t\tep_first_path();\n\t\tdo {\n");
         for variable in used {
@@ -135,7 +136,7 @@ impl Generator<'_> {
         given.map_or("1".to_owned(), |condition| self.text_in_c(&condition.text, PieceKind::Expression))
     }
 
-    /// What a receive leads to: one of the messages that the model sends on this channel. A field
+    /// The outcomes of a receive: one of the messages that the model sends on this channel. A field
     /// that is not a constant there may have any value.
     fn outcome_of_receive(&mut self, receive: &Receive, side: &mut Side<'_>) {
         let Some(messages) = senders::messages(&self.hybrid.model, &receive.channel) else { return side.received(receive) };
@@ -178,7 +179,7 @@ impl Generator<'_> {
         self.evaluates(expr, &nothing)
     }
 
-    /// Learns the variables around a piece; the declarations in C of its process.
+    /// Learns the variables around a piece; returns the declarations in C of its process.
     fn surroundings(&mut self, span: Span) -> Vec<String> {
         self.names.locals.clear();
         let mut declarations = Vec::new();
@@ -328,8 +329,8 @@ impl Generator<'_> {
         side.line("}");
     }
 
-    /// A condition that does not hold is no way to go. One about what a test does not have may
-    /// hold.
+    /// A condition that is false ends a path. A condition on something that the test does not have
+    /// may be true.
     fn holds(&mut self, expr: &Expr, side: &mut Side<'_>) {
         if self.evaluates(expr, side) {
             let text = self.expr(expr);
@@ -337,7 +338,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether an expression is about the variables of the test alone.
+    /// Whether an expression uses only the variables of the test.
     fn evaluates(&self, expr: &Expr, side: &Side<'_>) -> bool {
         match &expr.kind {
             ExprKind::Number(_) => true,
@@ -359,7 +360,7 @@ struct Side<'u> {
     loops: Vec<usize>,
     labels: usize,
     used: &'u [Used],
-    /// The piece has something that is not followed, so its outcomes are not known.
+    /// The piece contains something that is not followed, so its outcomes are not known.
     give_up: bool,
 }
 
@@ -374,7 +375,7 @@ impl Side<'_> {
         matches!(reference.parts.as_slice(), [part] if part.index.is_none() && self.used.iter().any(|used| used.name == *part.name.text))
     }
 
-    /// What is received may be anything.
+    /// A received value may be anything.
     fn received(&mut self, receive: &Receive) {
         for argument in &receive.arguments {
             if let ExprKind::Ref(reference) = &argument.kind

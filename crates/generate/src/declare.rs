@@ -18,7 +18,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The letter by which a channel knows the type of a field.
+    /// The letter that denotes the type of a field of a channel.
     pub(crate) fn letter(ty: &TypeName) -> char {
         match ty {
             TypeName::Bit => '1',

@@ -34,7 +34,7 @@ impl Generator<'_> {
         text
     }
 
-    /// Whether evaluating the expression reads something that processes share.
+    /// Whether evaluating the expression reads data that processes share.
     pub(crate) fn looks_outside(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Number(_) | ExprKind::Error => false,
@@ -73,7 +73,7 @@ impl Generator<'_> {
             }
             ExprKind::Binary(op, a, b) => {
                 let checked = match (op, &b.kind) {
-                    // A constant divisor is right or not when the program is generated.
+                    // A constant divisor is checked when the program is generated.
                     (Binary::Div | Binary::Rem, ExprKind::Number(n)) if *n > 0 => None,
                     (Binary::Div, _) => Some("ep_divide"),
                     (Binary::Rem, _) => Some("ep_remainder"),

@@ -233,7 +233,7 @@ impl Generator<'_> {
         let mut text = String::from("/* Generated: changes made here are lost. */\n#include \"init.h\"\n\n");
         let whole = self.options.layout == ProgramLayout::Loop && name == "init";
         if whole {
-            // One unit, so that pieces of C are in the program once.
+            // There is one unit, so that pieces of C are in the program once.
             self.processes().iter().for_each(|process| text.push_str(&format!("#include \"{}.c\"\n", process.name.text)));
             text.push('\n');
         }

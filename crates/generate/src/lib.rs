@@ -80,9 +80,9 @@ struct Generator<'a> {
     inside: usize,
     /// The number of steps begun and not ended: more than zero inside `atomic`.
     held: usize,
-    /// The number of steps begun at each label of the present process.
+    /// The number of steps begun at each label of the current process.
     labels: BTreeMap<String, usize>,
-    /// What all pieces of C have in common.
+    /// The data that all pieces of C share.
     c: pieces::World,
     /// The shared variables of C that have a place in the shared memory, in its order.
     placed: Vec<String>,
@@ -90,16 +90,17 @@ struct Generator<'a> {
     last_place: String,
     /// The name of the text.
     source: String,
-    /// The type of the present process.
+    /// The type of the current process.
     process: String,
-    /// The statement that follows is where the model may end.
+    /// Whether the model may end at the statement that follows.
     ending: bool,
 }
 
 impl<'a> Generator<'a> {
     fn new(hybrid: &'a Hybrid, map: &'a SourceMap, options: &'a Options) -> Generator<'a> {
         let mut names = names::Names::of(&hybrid.program);
-        // In one process of the system, who waits must give way to the others.
+        // If all processes are in one process of the system, a process that waits must yield to the
+        // others.
         names.shares |= options.layout == ProgramLayout::Loop;
         Generator {
             map,
@@ -124,7 +125,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// The files, or what has no translation.
+    /// The files, or the errors about constructs that have no translation.
     fn finish(self, files: Vec<(String, String)>) -> Result<Generated, Vec<Diagnostic>> {
         let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) = self.found.into_iter().partition(Diagnostic::is_error);
         if errors.is_empty() { Ok(Generated { files, warnings }) } else { Err(errors) }
@@ -147,7 +148,7 @@ impl<'a> Generator<'a> {
         })
     }
 
-    /// A transport for a channel that there is not.
+    /// Reports transports for channels that do not exist.
     fn unknown_channels(&mut self) {
         for name in self.options.channels.keys().filter(|name| !self.names.channels.contains(*name)) {
             let hint = match self.names.channels.iter().next() {

@@ -1,4 +1,4 @@
-//! Compares the pieces of the model with the pieces of the program, as far as their texts tell.
+//! Compares the pieces of the model with the pieces of the program, by their texts.
 //!
 //! The control structure is the same in both by construction. The pieces may differ: a variable may
 //! be changed only by the program, or only by the model. The result of a check then says nothing
@@ -29,7 +29,7 @@ pub fn check(hybrid: &Hybrid) -> Vec<Diagnostic> {
     for pair in &hybrid.pairs {
         let span = pair.program.as_ref().or(pair.model.as_ref()).map(|(span, _)| *span).unwrap_or_default();
         let around = processes.iter().find(|(whole, _)| whole.file == span.file && (whole.start..whole.end).contains(&span.start));
-        // A piece in another file may stand in any process.
+        // A piece in another file may belong to any process.
         let known: BTreeSet<String> = match around {
             Some((_, locals)) => globals.union(locals).cloned().collect(),
             None => processes.iter().flat_map(|(_, locals)| locals).chain(&globals).cloned().collect(),

@@ -1,4 +1,4 @@
-//! Names and their types, as far as a translation to C needs them.
+//! Names and their types, as needed for the translation to C.
 
 use promela::ast::{
     Declaration, Expr, ExprKind, Fragment, Initial, Model, Reference, Step, Stmt, StmtKind, TypeName, Typedef, Unit, Variable,
@@ -12,9 +12,9 @@ pub(crate) struct Names<'a> {
     pub globals: Vec<(&'a Declaration, &'a Variable)>,
     by_name: HashMap<String, (TypeName, bool)>,
     pub mtypes: Vec<(Option<String>, Vec<String>)>,
-    /// The types of local variables of the present process.
+    /// The types of local variables of the current process.
     pub locals: HashMap<String, (TypeName, bool)>,
-    /// The lengths of local arrays of the present process.
+    /// The lengths of local arrays of the current process.
     pub lengths: HashMap<String, Option<i32>>,
     /// The bits of variables declared `unsigned`.
     pub widths: HashMap<String, i32>,
@@ -84,12 +84,12 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// What a variable, a field or a label is called in C.
+    /// The name of a variable, a field or a label in C.
     pub fn inside(&self, name: &str) -> String {
         crate::reserved::inside(name, &self.declared)
     }
 
-    /// What a type or a message is called in C.
+    /// The name of a type or a message in C.
     pub fn outside(&self, name: &str) -> String {
         crate::reserved::outside(name, &self.declared)
     }

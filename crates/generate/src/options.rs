@@ -1,8 +1,8 @@
-//! How a program is laid out: where the processes of the model live, and what carries messages.
+//! The layout of a program: where the processes of the model run, and what carries messages.
 
 use std::collections::BTreeMap;
 
-/// Where the processes of the model live.
+/// Where the processes of the model run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProgramLayout {
     /// Each is a process of the system.
@@ -15,7 +15,7 @@ pub enum ProgramLayout {
 /// What carries the messages of channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// Queues in the memory that processes share, or in the one process that there is.
+    /// Queues in the memory that processes share, or in the only process.
     #[default]
     Memory,
     /// Message queues of System V.
@@ -29,7 +29,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// What the run time calls it.
+    /// The name of the transport in the run time.
     pub(crate) fn carrier(self) -> &'static str {
         match self {
             Transport::SystemV => "EP_SYSV",
@@ -49,19 +49,19 @@ impl Transport {
     }
 }
 
-/// How a program is laid out.
+/// The layout of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Where the processes live.
+    /// Where the processes run.
     pub layout: ProgramLayout,
     /// What carries messages.
     pub transport: Transport,
-    /// What carries those of single channels instead, by the names of variables.
+    /// The transports of single channels, by the names of variables.
     pub channels: BTreeMap<String, Transport>,
 }
 
 impl Options {
-    /// Why these choices do not go together.
+    /// The reason why these choices cannot be combined, if they cannot.
     pub fn refusal(&self) -> Option<&'static str> {
         if self.layout == ProgramLayout::Loop && self.transport.broker().is_some() {
             return Some("in one process nothing has to be sent over sockets: use queues in memory");

@@ -1,9 +1,9 @@
 //! Pieces of C in a program.
 //!
-//! A piece is copied as it is, with three exceptions: `now.x` and `P->x`, which are SPIN's names
-//! for variables of the model, become the names that these variables have in the program, and
-//! variables of C that a `c_decl` declares are among the shared ones, because the model has one of
-//! each. Directives of C's preprocessor tell the compiler where a piece stands in the text, so that
+//! A piece is copied as it is, with three exceptions. `now.x` and `P->x`, SPIN's names for
+//! variables of the model, become the names that these variables have in the program. Variables of
+//! C that a `c_decl` declares become shared variables, because the model has one of each.
+//! Directives of C's preprocessor tell the compiler the position of a piece in the text, so that
 //! its messages have the positions of the text.
 
 use crate::Generator;
@@ -14,27 +14,27 @@ use source::Diagnostic;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Stands for a directive that says where the generated file continues; see [`number_lines`].
+/// A placeholder for the directive that gives the line of the generated file; see [`number_lines`].
 pub(crate) const HERE: &str = "#line here";
 
-/// What all pieces of C have in common.
+/// The data that all pieces of C share.
 #[derive(Default)]
 pub(crate) struct World {
     /// The names of types.
     types: BTreeSet<String>,
     /// The variables of C that processes share.
     shared: BTreeSet<String>,
-    /// The variables of C that every process has for itself, and those of the present process.
+    /// The variables of C that each process has for itself, and those of the current process.
     own: BTreeSet<String>,
     local: BTreeSet<String>,
     /// The functions of C that may use shared variables.
     reaching: BTreeSet<String>,
 }
 
-/// A piece of C as it is in the program.
+/// A piece of C as it appears in the program.
 pub(crate) struct Piece {
     pub text: String,
-    /// Whether it uses something that processes share.
+    /// Whether it uses data that processes share.
     pub shared: bool,
 }
 
@@ -78,7 +78,7 @@ impl Generator<'_> {
                 }
             }
         }
-        // Conditions are not part of a program, and are read all the same.
+        // Conditions are not part of a program, but they are read too.
         let conditions = self.hybrid.pairs.iter().flat_map(|pair| [&pair.requires, &pair.ensures]).flatten();
         for condition in conditions {
             self.outline_of(condition, PieceKind::Expression);
@@ -113,7 +113,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether a piece uses something that processes share.
+    /// Whether a piece uses data that processes share.
     pub(crate) fn is_shared_piece(&self, fragment: &Fragment) -> bool {
         let found = outline(&fragment.text, PieceKind::Expression, &self.c.types).unwrap_or_default();
         found.names.iter().any(|name| match &name.meaning {
@@ -123,7 +123,7 @@ impl Generator<'_> {
         })
     }
 
-    /// A piece as it is in the program.
+    /// A piece as it appears in the program.
     pub(crate) fn piece(&mut self, fragment: &Fragment, kind: PieceKind) -> Piece {
         let Some(outline) = self.outline_of(fragment, kind) else { return Piece { text: fragment.text.to_string(), shared: false } };
         self.renamed(fragment, &outline)
@@ -176,13 +176,13 @@ impl Generator<'_> {
         Piece { text, shared }
     }
 
-    /// A piece of a pair as it is in the test of it; it has been read before.
+    /// A piece of a pair as it appears in its test. The piece has been read before.
     pub(crate) fn text_in_c(&self, text: &str, kind: PieceKind) -> String {
         let found = outline(text, kind, &self.c.types).unwrap_or_default();
         let (mut out, mut at) = (String::new(), 0);
         for name in &found.names {
             let new = match &name.meaning {
-                // What was before has a name of its own in a test.
+                // In a test, the old value of a variable has a name of its own.
                 Meaning::Free(_) if text.get(..name.start).is_some_and(|before| before.trim_end().ends_with("old(")) => None,
                 Meaning::Free(free) => self.meant(free),
                 _ => None,
@@ -196,8 +196,8 @@ impl Generator<'_> {
         out
     }
 
-    /// Whether a pair is tested: one with a condition is, and one without if its piece calls
-    /// nothing that could do harm. `None` if there is nothing to compare.
+    /// Whether a pair is tested. A pair with a condition is; a pair without one is tested if its
+    /// piece calls nothing that could do harm. `None` if there is nothing to compare.
     pub(crate) fn is_tried(&self, pair: &Pair) -> Option<bool> {
         if pair.requires.is_some() || pair.ensures.is_some() {
             return Some(true);
@@ -214,7 +214,7 @@ impl Generator<'_> {
         Some(!found.names.is_empty() && calls(text, &found).all(|name| self.is_harmless(name)))
     }
 
-    /// Whether a function only computes: one of C's library, or one that the text itself defines.
+    /// Whether a function only computes: a function of C's library, or one that the text defines.
     fn is_harmless(&self, name: &str) -> bool {
         const PURE: [&str; 12] =
             ["abs", "isalpha", "isdigit", "labs", "memcmp", "rand", "random", "strchr", "strcmp", "strlen", "tolower", "toupper"];
@@ -232,8 +232,9 @@ impl Generator<'_> {
         })
     }
 
-    /// Declarations outside functions. Variables that processes share are moved to the shared
-    /// memory: what the text declares keeps their initial values, and `ep_c_NAME` is the variable.
+    /// Writes declarations outside functions. Variables that processes share are moved to the
+    /// shared memory. The declared variable keeps the initial value, and `ep_c_NAME` is the shared
+    /// variable.
     pub(crate) fn c_declarations(&mut self, fragment: &Fragment) -> String {
         let shares = !self.hybrid.program_only.contains(&fragment.span);
         let Some(outline) = self.outline_of(fragment, PieceKind::Declarations) else { return String::new() };
@@ -297,7 +298,7 @@ impl Generator<'_> {
         out
     }
 
-    /// The place of a shared variable of C behind those before it, once.
+    /// Places a shared variable of C after those before it, once.
     fn shared_variable(&mut self, name: &str, out: &mut String) {
         if self.placed.iter().any(|known| known == name) {
             return;
@@ -309,7 +310,7 @@ impl Generator<'_> {
         self.placed.push(name.to_owned());
     }
 
-    /// Whether declarations of C use variables of the model, so that they stand behind them.
+    /// Whether declarations of C use variables of the model, so that they must follow these.
     pub(crate) fn uses_model(&self, fragment: &Fragment) -> bool {
         let found = outline(&fragment.text, PieceKind::Declarations, &self.c.types).unwrap_or_default();
         found.names.iter().any(|name| match &name.meaning {
@@ -319,8 +320,8 @@ impl Generator<'_> {
         })
     }
 
-    /// What a name in C means if it is that of a shared variable, which a variable of the process
-    /// or of a `c_decl_IS` hides.
+    /// The text for a name in C that is the name of a shared variable, unless a variable of the
+    /// process or of a `c_decl_IS` hides it.
     fn meant(&self, name: &str) -> Option<String> {
         if self.names.locals.contains_key(name) || self.c.own.contains(name) || self.c.local.contains(name) {
             return None;
@@ -343,13 +344,13 @@ impl Generator<'_> {
         }
     }
 
-    /// The global variables of the model that a piece changes by their own names.
+    /// Whether a piece changes global variables of the model by their own names.
     pub(crate) fn changes_globals(&self, fragment: &Fragment) -> bool {
         let known = self.names.global_names().filter(|name| self.meant(name).is_some()).map(str::to_owned).collect();
         !assigned(&fragment.text, &known, false).is_empty()
     }
 
-    /// Writes a piece line by line, each with its place in the text.
+    /// Writes a piece line by line, each line with its position in the text.
     pub(crate) fn write_piece(&mut self, fragment: &Fragment, text: &str) {
         let mut offset = 0;
         let mut expected = None;
@@ -372,14 +373,14 @@ impl Generator<'_> {
         self.here();
     }
 
-    /// A directive with the place of a piece in the text.
+    /// A directive with the position of a piece in the text.
     pub(crate) fn line_directive(&self, span: source::Span) -> String {
         let used = self.map.places(span).map_or(span, |places| places.used);
         let name = self.map.name(used.file).replace('\\', "\\\\").replace('"', "\\\"");
         format!("#line {} \"{name}\"\n", self.map.location(used).line)
     }
 
-    /// The generated file continues.
+    /// Marks that the generated file continues here.
     pub(crate) fn here(&mut self) {
         self.out.push_str(HERE);
         self.out.push('\n');

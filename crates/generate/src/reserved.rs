@@ -1,19 +1,19 @@
-//! Names that a model may use and C has for itself.
+//! Names that a model may use but that have another meaning in C.
 //!
-//! A variable called `register` or `errno` is right in Promela and wrong in C. Such a name gets a
-//! `_` at its end in the program. A piece of C that uses it means C's own.
+//! A variable named `register` or `errno` is valid in Promela but not in C. Such a name gets a `_`
+//! at its end in the program. In a piece of C, the name has the meaning of C.
 
 use std::collections::BTreeSet;
 
 const KEYWORDS: &str = "auto break case char const continue default do double else enum extern float for goto if inline int long \
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof";
-/// What generated statements use, which a local variable of the same name would hide.
+/// Names in generated statements, which a local variable of the same name would hide.
 const USED: &str = "argc argv globals main mtype_name printf start_globals field";
 /// Macros of the headers that every program includes.
 const MACROS: &str = include_str!("runtime/macros.txt");
 /// Functions, types and variables of these headers.
 const FUNCTIONS: &str = include_str!("runtime/functions.txt");
-/// Files and targets of the Makefile, which no program may be called.
+/// Files and targets of the Makefile. No program may have one of these names.
 const FILES: [&str; 12] = ["all", "broker", "channels", "clean", "everypath", "inside", "init", "local", "loop", "memory", "spawn", "test"];
 
 fn is_in(table: &str, name: &str) -> bool {

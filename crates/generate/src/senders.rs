@@ -1,16 +1,16 @@
-//! Which messages a model sends on a channel.
+//! The messages that a model sends on a channel.
 //!
 //! The abstraction of a function is often a process of the environment that sends one of several
-//! values, and a receive of that value (the thesis, figure 15). The messages that any process of
-//! the model sends on the channel are all that can be received from it, in whatever order.
+//! values, and a receive of that value (the thesis, figure 15). The messages that the processes of
+//! the model send on the channel are all that can be received from it, in any order.
 
 use promela::ast::{Expr, ExprKind, Initial, Model, Proctype, Reference, Step, Stmt, StmtKind, Unit};
 use std::collections::BTreeSet;
 
-/// The process types through which a channel is followed at most.
+/// The most process types through which a channel is followed.
 const MOST: usize = 64;
 
-/// The messages that are sent on a channel; nothing if it may have other names that are not
+/// The messages that are sent on a channel; `None` if the channel may have other names that are not
 /// followed.
 pub(crate) fn messages<'m>(model: &'m Model, channel: &Reference) -> Option<Vec<Vec<&'m Expr>>> {
     let [part] = channel.parts.as_slice() else { return None };

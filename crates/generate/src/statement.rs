@@ -46,7 +46,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Writes something under the lock, if it concerns other processes.
+    /// Writes code under the lock, if it concerns other processes.
     fn locked(&mut self, outside: bool, make: impl FnOnce(&mut Self)) {
         let own = outside && self.held == 0;
         if own {
@@ -185,8 +185,8 @@ impl Generator<'_> {
         }
     }
 
-    /// A piece of C. One that the model has too is one step, and one that changes what the model
-    /// shares is executed under the lock.
+    /// Writes a piece of C. A piece that the model has too is one step. A piece that changes shared
+    /// data of the model is executed under the lock.
     fn fragment(&mut self, fragment: &Fragment, condition: Option<&Fragment>, span: Span) {
         let shared = !self.hybrid.program_only.contains(&fragment.span);
         let piece = self.piece(fragment, PieceKind::Statements);

@@ -6,8 +6,8 @@
 //! universal environment of Gerber's thesis, section 3.4. It is generated as LF text, so that a
 //! user can refine it.
 //!
-//! With [`Values::Any`] it sends one value, which stands for all; `crate::outside` finds what
-//! depends on it.
+//! With [`Values::Any`] the environment sends one value in place of all. `crate::outside` finds the
+//! values that depend on it.
 
 use crate::ast::{Declaration, Module};
 use crate::codegen::each_statement;
@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 pub enum Values {
     /// This many values of each type, from the first on.
     Some(u8),
-    /// One value, which stands for all: what depends on it can have any result.
+    /// One value in place of all. A condition that depends on it can be true and false.
     Any,
 }
 

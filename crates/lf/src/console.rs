@@ -1,15 +1,15 @@
-//! What can be typed at the console of a program that is searched.
+//! The input that can be typed at the console of a program that is searched.
 //!
 //! Any byte, any number of times, is too much for most searches: a number that is read digit by
 //! digit has more values than a search can visit. So the user may name the characters and limit
-//! their number. What holds then, holds for such inputs only.
+//! their number. The verdict is then about such inputs only.
 
 /// The input of the console in a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Console {
     /// The bytes that can be typed, a bit for each.
     typed: [u64; 4],
-    /// How many of them can be typed at most before the input ends.
+    /// The most characters before the input ends.
     most: Option<u8>,
 }
 
@@ -20,8 +20,8 @@ impl Default for Console {
 }
 
 impl Console {
-    /// The characters of a text can be typed, any number of times: `a-z` stands for all from the
-    /// first to the last, `\n` for the end of a line, `\-` and `\\` for these characters.
+    /// Allows the characters of a text, any number of times. `a-z` means all characters from the
+    /// first to the last, `\n` the end of a line; `\-` and `\\` mean these characters.
     pub fn typing(self, text: &str) -> Result<Console, &'static str> {
         let mut signs = Vec::new();
         let mut rest = text.bytes();
@@ -39,7 +39,7 @@ impl Console {
         let mut typed = [0; 4];
         let mut at = 0;
         while let Some(&(first, _)) = signs.get(at) {
-            // At the beginning or the end, the sign stands for itself.
+            // At the beginning or the end, `-` means itself.
             let last = match signs.get(at + 1..at + 3) {
                 Some(&[(_, true), (last, _)]) if last < first => return Err("the first character of `a-z` comes before the last"),
                 Some(&[(_, true), (last, _)]) => {
@@ -54,12 +54,12 @@ impl Console {
         if typed == [0; 4] { Err("it has at least one character") } else { Ok(Console { typed, ..self }) }
     }
 
-    /// The input ends after so many characters at the latest.
+    /// Limits the input to `most` characters.
     pub fn at_most(self, most: u8) -> Console {
         Console { most: Some(most), ..self }
     }
 
-    /// How many characters can be typed, if that is limited.
+    /// The limit on the number of characters, if there is one.
     pub(crate) fn most(&self) -> Option<u8> {
         self.most
     }

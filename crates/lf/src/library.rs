@@ -33,8 +33,8 @@ const CONSOLE: u32 = 1;
 const INPUT: u32 = 0x10;
 const STATUS: u32 = 0x11;
 
-/// Ports that tell what has happened: the line of their device, the port, and the largest number
-/// that it gives. They are the status of the console and the event of a connection.
+/// Ports that report events: the line of their device, the port, and the largest number that it
+/// gives. They are the status of the console and the event of a connection.
 const TELLING: &[(u32, u32, u32)] = &[(CONSOLE, STATUS, 2), (2, 0x31, 3)];
 
 /// Blocks that store each byte up to the largest.
@@ -52,14 +52,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     MODULES.iter().map(|(name, _)| *name)
 }
 
-/// The module `SYSTEM` of a program that runs, with processes that represent the devices. One
-/// receives the values that are written to ports and answers reads with any byte that the device
-/// can give: the clock names only units that are set, and each of them once; the ports that tell
-/// what has happened give small numbers. The others interrupt; there is one for each line that the
-/// program uses. The run time makes them do what its devices do: of each `CHOICE` it takes the
-/// block with the number of the byte that is read.
+/// The module `SYSTEM` of a program that runs, with processes that represent the devices. One of
+/// them receives the values that are written to ports. It answers reads with any byte that the
+/// device can give: the clock names only units that are set, each of them once, and the ports that
+/// report events give small numbers. The other processes interrupt; there is one for each line that
+/// the program uses. In a run, the run time makes these processes behave as the real devices do: in
+/// each `CHOICE` it takes the block with the number of the byte that is read.
 ///
-/// With `console`, the console gives only what can be typed there, in a search.
+/// With `console`, the console gives only the input that can be typed there, for a search.
 pub fn system_with_devices(uses: impl Fn(u32) -> bool, console: Option<Console>) -> Cow<'static, str> {
     let Some((text, _)) = module(SYSTEM).and_then(|text| text.split_once("BEGIN\n")) else { return Cow::Borrowed("") };
     let mut text = text.to_owned();

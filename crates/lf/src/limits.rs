@@ -30,8 +30,7 @@ pub const MAX_FRAMES: usize = 2000;
 pub const MAX_KINDS: usize = 250;
 /// Processes that wait in one queue, if the order of waiting matters.
 pub const MAX_QUEUE: u32 = 32;
-/// Statements that the analysis of what depends on the environment considers, each as often as it
-/// does.
+/// Statements that the analysis of the environment examines. A statement counts each time.
 pub const MAX_WORK: usize = 20_000_000;
 /// States of a property.
 pub const MAX_PROPERTY_STATES: usize = 1024;

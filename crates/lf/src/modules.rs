@@ -11,7 +11,7 @@ use crate::{Loader, lexer, library, parser};
 use source::{Diagnostic, FileId, SourceMap};
 
 /// Adds the processes that represent the devices of a run, unless the program has a model of them:
-/// a process that receives what drivers send to ports.
+/// a process that receives the messages of drivers to ports.
 pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], console: Option<Console>, diagnostics: &mut Vec<Diagnostic>) {
     if modules.iter().any(|module| module.name.text != library::SYSTEM && serves_ports(module)) {
         return;
@@ -33,7 +33,7 @@ pub fn add_devices(map: &mut SourceMap, modules: &mut [Module], console: Option<
     }
 }
 
-/// Whether a process of a module receives what drivers send to ports.
+/// Whether a process of a module receives the messages of drivers to ports.
 fn serves_ports(module: &Module) -> bool {
     fn in_declarations(declarations: &[Declaration]) -> bool {
         declarations.iter().any(|declaration| match declaration {

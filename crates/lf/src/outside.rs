@@ -1,19 +1,19 @@
-//! Which values depend on an environment that sends any values.
+//! Finds the values that depend on an environment that sends any values.
 //!
-//! With `--close=any` the environment sends one value in place of all. A program may only use it
-//! where its use has no effect on anything that is checked. This module finds all variables and
+//! With `--close=any` the environment sends one value in place of all. A program may use this value
+//! only where its use does not affect anything that is checked. This module finds all variables and
 //! message values that can hold a value from the environment or one computed from it. They *depend*
-//! on the environment. The code generator then follows both ways at each decision that depends on
+//! on the environment. The code generator then follows both paths at each decision that depends on
 //! it, stores nothing in such variables, and adds a fault wherever a value could cause one
 //! (`codegen::free`). Everything else has its actual value. So each execution with actual values is
-//! also one of this program, up to the variables that depend on the environment (Colby, Godefroid
-//! and Jagadeesan, "Automatically closing open reactive programs", PLDI 1998).
+//! also an execution of this program, up to the variables that depend on the environment (Colby,
+//! Godefroid and Jagadeesan, "Automatically closing open reactive programs", PLDI 1998).
 //!
-//! The analysis does not regard the order of statements. It distinguishes fields of records, but
-//! not elements of arrays. What is assigned under a condition does not depend on the condition,
-//! because both ways are followed. There is one exception: if the number of turns of a loop inside
-//! an action depends on the environment, then so does everything that the loop changes. Otherwise
-//! the action would have a result for each number of turns.
+//! The analysis ignores the order of statements. It distinguishes fields of records, but not
+//! elements of arrays. A value that is assigned under a condition does not depend on the condition,
+//! because both paths are followed. There is one exception: if the number of iterations of a loop
+//! inside an action depends on the environment, then so does everything that the loop changes.
+//! Otherwise the action would have a result for each number of iterations.
 
 use crate::close::PREFIX;
 use crate::codegen::{each_statement, leaves_of};
@@ -33,9 +33,9 @@ enum Node {
 #[derive(Default)]
 pub(crate) struct Outside {
     nodes: HashSet<Node>,
-    /// Processes that end an action on all their ways.
+    /// The processes that end an action on all their paths.
     ends: Vec<bool>,
-    /// Variables that another name may stand for.
+    /// The variables that may also be known by another name.
     aliased: HashSet<usize>,
     /// The number of statements that were considered.
     work: usize,
@@ -113,8 +113,8 @@ impl Outside {
         self.nodes.iter().any(|node| matches!(node, Node::Value(known, at, _) if *known == message && *at == position))
     }
 
-    /// Whether a loop may fail to end and this depends on the environment: it ends no action, it
-    /// does not count towards a limit, and the environment decides in it.
+    /// Whether the environment may keep a loop from ending: the loop ends no action, it does not
+    /// count towards a limit, and the environment decides in it.
     pub fn may_be_endless(&self, program: &Program, condition: &Expression, body: &[Statement], until: bool) -> bool {
         !self.is_empty()
             && !ends_action(&self.ends, body)
@@ -146,7 +146,7 @@ impl Outside {
     }
 
     /// Whether a loop counts: its condition compares a variable with a limit that does not change,
-    /// and each turn brings the variable closer to it.
+    /// and each iteration brings the variable closer to it.
     fn counts(&self, program: &Program, condition: &Expression, body: &[Statement], until: bool) -> bool {
         let Kind::Binary(op, left, right) = &condition.kind else { return false };
         let up = match op {
@@ -179,7 +179,7 @@ impl Outside {
             && changed.iter().filter(|(id, _, _)| *id == counter.variable).count() == 1
     }
 
-    /// Passes on what a statement passes on.
+    /// Propagates the dependence through a statement.
     fn pass_on(&mut self, program: &Program, statement: &Statement, is_environment: bool) {
         match &statement.kind {
             Action::Assign(place, value) => self.store(program, place, &|this, path| this.part(value, path)),
@@ -193,7 +193,7 @@ impl Outside {
                     let own = Place { variable: *parameter, steps: Vec::new(), ty: variable.ty.clone(), span: variable.span };
                     match argument {
                         Argument::Value(value) => self.store(program, &own, &|this, path| this.part(value, path)),
-                        // Both names stand for the same variable.
+                        // Both names mean the same variable.
                         Argument::Reference(place) => {
                             self.store(program, &own, &|this, path| this.part_of(place, path));
                             self.store(program, place, &|this, path| this.part_of(&own, path));
@@ -208,9 +208,9 @@ impl Outside {
         }
     }
 
-    /// If the environment decides about the turns of a loop inside an action, all that the loop
-    /// changes depends on it. The variable of `FOR` does so in every loop, because it would count
-    /// to the greatest number. Ports have few values and are left out.
+    /// If the environment decides the number of iterations of a loop inside an action, everything
+    /// that the loop changes depends on the environment. The variable of `FOR` does so in every
+    /// loop, because it would count to the greatest number. Ports have few values and are left out.
     fn turns(&mut self, program: &Program, condition: &Expression, body: &[Statement], counter: Option<&Place>) {
         if !self.depends(condition) {
             return;
@@ -225,8 +225,8 @@ impl Outside {
         }
     }
 
-    /// A value is stored in a place; `depends` says which parts of it depend on the environment. If
-    /// it is not known in which place, the variable depends on it anyway.
+    /// Records that a value is stored in a place; `depends` says which parts of it depend on the
+    /// environment. If the place is not known, the variable depends on the environment in any case.
     fn store(&mut self, program: &Program, place: &Place, depends: &dyn Fn(&Self, &[usize]) -> bool) {
         let somewhere = self.is_somewhere(place);
         let path = fields(place);
@@ -288,7 +288,7 @@ impl Outside {
     }
 }
 
-/// Whether some statements end an action on all their ways.
+/// Whether some statements end an action on all their paths.
 fn ends_action(ends: &[bool], body: &[Statement]) -> bool {
     body.iter().any(|statement| match &statement.kind {
         Action::Communicate(_) | Action::Select(_) | Action::Choice(_) | Action::Reschedule => true,
@@ -299,8 +299,8 @@ fn ends_action(ends: &[bool], body: &[Statement]) -> bool {
     })
 }
 
-/// The processes that end an action on all their ways. A process that calls itself does not do so
-/// by that call.
+/// The processes that end an action on all their paths. A call by which a process calls itself does
+/// not count.
 fn processes_that_end_actions(program: &Program) -> Vec<bool> {
     let mut ends = vec![false; program.processes.len()];
     loop {
@@ -312,7 +312,7 @@ fn processes_that_end_actions(program: &Program) -> Vec<bool> {
     }
 }
 
-/// The fields on the way to a place.
+/// The fields on the path to a place.
 fn fields(place: &Place) -> Vec<usize> {
     let field = |step: &Step| match step {
         Step::Field(position) => Some(*position),
@@ -321,8 +321,8 @@ fn fields(place: &Place) -> Vec<usize> {
     place.steps.iter().filter_map(field).collect()
 }
 
-/// Variables that are known by another name too: parameters by reference, what is passed to them,
-/// and variables at an address.
+/// Variables that are also known by another name: parameters by reference, the variables passed to
+/// them, and variables at an address.
 fn aliased(program: &Program) -> HashSet<usize> {
     let named = program.variables.iter().enumerate().filter(|(_, variable)| variable.reference || variable.address.is_some());
     let mut aliased: HashSet<usize> = named.map(|(id, _)| id).collect();

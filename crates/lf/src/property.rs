@@ -1,10 +1,10 @@
-//! Properties: translates a process that watches the others into an automaton over conditions.
+//! Translates a property, a process that watches the others, into an automaton over conditions.
 //!
 //! A `PROPERTY` is a process of LF that moves together with the program and states what must not
-//! happen: if it can pass `ACCEPT` infinitely often, or if an assertion of its own is false, the
+//! happen. If it can pass `ACCEPT` infinitely often, or if an assertion of its own is false, the
 //! program is wrong (Gerber, section 3.3). Its own variables are known during the translation, so a
 //! state of the automaton is a position in the property together with the values of its variables.
-//! Its questions about the program become conditions on edges. The number of states is limited, and
+//! Its conditions on the program become conditions on edges. The number of states is limited, and
 //! so is the number of paths through one action.
 
 use crate::limits::{MAX_PROPERTY_STATES, MAX_PROPERTY_WAYS};

@@ -12,12 +12,12 @@ use crate::{Loader, layout, parser, preprocess, sort};
 use source::{Diagnostic, FileId, SourceMap, Span};
 use std::collections::HashSet;
 
-/// Words for parts that only the program has.
+/// Words for parts that belong to the program alone.
 pub(crate) const PROGRAM_WORDS: [&str; 3] = ["c_code_IS", "c_expr_IS", "c_decl_IS"];
-/// What must be true before and after a piece of the program, for tests of it.
+/// The word for the conditions before and after a piece of the program, which tests check.
 const REQUIRES: &str = "requires_IS";
 const ENSURES: &str = "ensures_IS";
-/// Words for parts that only the model has.
+/// The word for parts that belong to the model alone.
 const MODEL_WORD: &str = "promela_MS";
 const ENVIRONMENT: &str = "env";
 
@@ -37,7 +37,7 @@ pub struct Hybrid {
     pub model: ast::Model,
     /// The parts of the text that belong to the model alone, in the order of the text.
     pub model_only: Vec<Span>,
-    /// The braces of pieces that only the program has.
+    /// The braces of pieces that belong to the program alone.
     pub program_only: HashSet<Span>,
     /// Adjacent pieces of the model and of the program that mean the same.
     pub pairs: Vec<Pair>,
@@ -60,9 +60,9 @@ pub struct Pair {
     pub model: Option<(Span, String)>,
     /// The piece of the program: position and text.
     pub program: Option<(Span, String)>,
-    /// What must be true before, in C.
+    /// The condition that must hold before the piece, in C.
     pub requires: Option<ast::Fragment>,
-    /// What must be true afterwards, in C.
+    /// The condition that must hold after the piece, in C.
     pub ensures: Option<ast::Fragment>,
     /// The piece of the model, parsed.
     pub steps: Vec<ast::Step>,
@@ -81,7 +81,7 @@ pub fn hybrid(
     let end = Span::point(file, map.text(file).len());
     let model = model(&tokens, &mut diagnostics);
     let promela = write(map, file, &model, comments);
-    // What is wrong with the model is reported when it is compiled.
+    // Errors in the model are reported when it is compiled.
     let read = parser::parse(layout::imply_separators(model), end, map.next_id()).model;
     let program = program(&tokens);
     let (model_only, pairs) = survey(&tokens, &mut diagnostics);
@@ -212,8 +212,8 @@ fn ends_sequence(tokens: &[Token], at: usize) -> bool {
     tokens.get(at).is_none_or(|token| matches!(token.kind, Tok::Op(Op::RBrace | Op::Sep) | Tok::Key(Key::Fi | Key::Od)))
 }
 
-/// The index after a property that begins here. A program has none, and a property may be about the
-/// environment.
+/// If a property begins here, the index after it. A program has no properties, and a property may
+/// be about the environment.
 fn of_property(tokens: &[Token], at: usize) -> Option<usize> {
     if !matches!(tokens.get(at)?.kind, Tok::Key(Key::Ltl | Key::Never | Key::Trace | Key::Notrace)) {
         return None;
@@ -262,7 +262,7 @@ fn program(tokens: &[Token]) -> Vec<Token> {
     out
 }
 
-/// The statements between braces. What is wrong with them is reported with the whole model.
+/// The statements between braces. Errors in them are reported with the whole model.
 fn parsed(braces: &[Token]) -> Vec<ast::Step> {
     let (Some(first), Some(last)) = (braces.first(), braces.last()) else { return Vec::new() };
     let mut tokens = vec![Token::new(Tok::Key(Key::Init), first.span)];

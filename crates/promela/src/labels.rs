@@ -20,7 +20,8 @@ pub fn check(model: &Model, doubts: Option<&HashSet<Text>>, diagnostics: &mut Ve
             Node::Goto(name, _) => jumps.push(name),
             _ => {}
         });
-        // A label of C has an apostrophe in its name. Its own piece of C tells that it is missing.
+        // A label of C has an apostrophe in its name. If it is missing, its own piece of C reports
+        // that.
         for name in jumps.into_iter().filter(|name| !name.text.contains('\'')) {
             if !known.contains(&name.text) && doubts.is_none_or(|doubts| !doubts.contains(&name.text)) {
                 let message = format!("there is no label `{}` in this process", name.text);

@@ -20,6 +20,7 @@
 pub mod ast;
 mod codegen;
 mod condition;
+mod define;
 pub mod graph;
 mod hidden;
 mod hybrid;
@@ -143,8 +144,8 @@ pub struct Compiled {
     pub program: Option<Program>,
     /// The atoms of the expressions that are requested by `ltl = { a, b }`, list by list.
     pub values: Vec<Vec<AtomId>>,
-    /// The numbers that SPIN gives to transitions: from each address on, until the next. Empty if
-    /// statements are C code.
+    /// The numbers that SPIN gives to transitions. Each is valid from its address to the next one.
+    /// There are none if statements are C code.
     pub numbers: Vec<(Addr, u32)>,
     /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,

@@ -328,7 +328,7 @@ impl<'f> Expander<'f> {
                 i += 2;
                 continue;
             }
-            // `, ## rest`: the comma goes if there is no rest.
+            // `, ## rest`: the comma is dropped if there is no rest.
             if token.kind == Tok::Op(Op::Comma) && is_paste(i + 1) && body.get(i + 2).is_some_and(is_rest) {
                 if let Some((_, rest)) = body.get(i + 2).and_then(argument_of).filter(|(_, rest)| !rest.is_empty()) {
                     macros.spend(rest.len(), 0, site, errors)?;

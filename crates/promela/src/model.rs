@@ -31,7 +31,8 @@ pub struct Model {
     pub uses_priorities: bool,
     /// Whether the model, its properties included, refers to the process that moved last.
     pub uses_last: bool,
-    /// Whether statements are C code. SPIN numbers such a statement as one, we make several of it.
+    /// Whether statements are C code. SPIN makes one transition of such a statement; we make
+    /// several.
     pub uses_c: bool,
     /// Labels to which remote references refer: process type and name.
     pub remote_labels: Vec<(usize, Ident)>,

@@ -9,16 +9,16 @@ use bytecode::{Addr, Component, Fault, FaultKind, Op, ProcessId, Shape, StateMap
 
 /// The most instructions that are executed.
 const WORK_MAX: usize = 10_000;
-/// The most values that are told.
+/// The most values that an explanation contains.
 const VALUES_MAX: usize = 8;
 
-/// How far the execution of a step came.
+/// The point at which the execution of a step ended.
 enum Reached {
-    /// To the fault.
+    /// The fault.
     Fault(Execution),
-    /// To a place where there are several options.
+    /// A place with several options.
     Options,
-    /// To something that is not computed here.
+    /// An instruction that is not executed here.
     Nothing,
 }
 
@@ -55,7 +55,7 @@ impl Step<'_> {
                     if self.store(op, &mut state, &mut run).is_none() {
                         return Reached::Nothing;
                     }
-                    // What an earlier statement read did not lead to the fault.
+                    // Values that an earlier statement read did not lead to the fault.
                     run.read.clear();
                 }
                 Op::Print { .. } => {
@@ -137,7 +137,7 @@ pub(crate) fn blame(program: &Verified, state: &[u8], map: &StateMap, pid: usize
     // The jump after the step before leads elsewhere.
     let option = begin + code.get(begin..)?.iter().take_while(|op| matches!(op, Op::Jmp { .. })).count();
     let step = Step { program, map, pid, ty, process, until: fault.addr };
-    // Where the process has several options, the one with the fault begins after the step before.
+    // If the process has several options, the one with the fault begins after the step before.
     let mut run = match step.execute(state, location.index()) {
         Reached::Fault(run) => run,
         Reached::Options => match step.execute(state, option) {

@@ -22,7 +22,7 @@ pub struct Knot {
 /// The smallest knot of waiting processes.
 pub fn knot(waiting: &[Waiting]) -> Knot {
     let on = |process: &Waiting| -> BTreeSet<usize> { process.options.iter().flat_map(|wait| &wait.on).map(|on| on.pid).collect() };
-    // Of an option without any explanation it is not known what could end the waiting.
+    // If an option has no explanation, it is not known which process could end the waiting.
     let is_known = |process: &&Waiting| process.options.iter().all(|wait| wait.why != Why::Unknown || !wait.on.is_empty());
     let mut stuck: BTreeMap<usize, BTreeSet<usize>> = waiting.iter().filter(is_known).map(|process| (process.pid, on(process))).collect();
     loop {

@@ -1,18 +1,18 @@
-//! Waiting for messages that receivers may request.
+//! Explains processes that wait for messages that receivers may request.
 //!
 //! In some languages the receiver of a message may begin the communication. A channel whose name is
-//! that of another with a `?` behind it carries such requests: a process that sends there wants to
+//! that of another followed by `?` carries such requests: a process that sends there wants to
 //! receive the message, and one that receives there wants to send it. The first field of both is
 //! the number of the language's own channel, because all its channels of a type share those of the
-//! machine. This module tells waiting processes in these words: who sends and who receives, and who
-//! could be the partner on the same channel.
+//! machine. This module describes waiting processes in these terms: which process sends, which
+//! receives, and which could be the partner on the same channel.
 
 use crate::options::option_addresses;
 use crate::waiting::{Waiting, WaitsOn, Why};
 use bytecode::{Addr, Component, Op, ProcessId, Program, Shape, StateMap, Verified};
 use contract::Trace;
 
-/// The mark behind the name of a channel that carries requests.
+/// The mark after the name of a channel that carries requests.
 const REQUEST: char = '?';
 /// The most steps, from the end of a trace, in which the last partner is looked for.
 const STEPS_MAX: usize = 2_000;
@@ -29,8 +29,8 @@ struct Talk {
     key: Option<i32>,
 }
 
-/// Tells in the words of the language what processes wait for. Programs without requests are left
-/// as they are.
+/// Describes the waiting processes in the words of the language. Programs without requests are not
+/// changed.
 pub(crate) fn tell_requests(program: &Verified, trace: &Trace, waiting: &mut [Waiting]) {
     let tables = program.program();
     if !tables.channels.iter().any(|channel| message_of(tables, &channel.name).is_some()) {
@@ -78,7 +78,7 @@ impl Here<'_> {
         }
     }
 
-    /// The first communication on the way from an address.
+    /// The first communication on the path from an address.
     fn first_talk(&self, ty: ProcessId, process: Component, mut at: Addr) -> Option<Talk> {
         for _ in 0..WORK_MAX {
             match self.program.program().code.get(at.index())? {
@@ -153,8 +153,8 @@ impl Here<'_> {
         }
     }
 
-    /// Of several processes the one with which a process communicated last, if there was one: it
-    /// has gone on from there and comes back.
+    /// Of several processes, the one with which a process communicated last, if there was one. It
+    /// has continued and is expected to return.
     fn last_partner(&self, pid: usize, partners: Vec<usize>, trace: &Trace) -> Vec<WaitsOn> {
         let layout = self.program.layout();
         let part = |state: &[u8], pid: usize| -> Option<Vec<u8>> {

@@ -2,16 +2,17 @@
 //!
 //! A line `depth:process:number` is a transition: the number of the process, and the number that
 //! SPIN gives to the transition when it reads the model. The front-end knows these numbers for its
-//! code. A step of ours is one line, or several: an atomic sequence is one step and has a line for
+//! code. One of our steps is one line or several: an atomic sequence is one step and has a line for
 //! each statement, and a rendezvous has a line for each side.
 //!
-//! Lines with a negative depth are marks: `-2` names a claim, whose moves are then process 0; `-4`
-//! says that SPIN merged statements, so that a line stands for statements behind it, too; `-1` is
-//! where a cycle begins. We write neither claims nor merged statements. `spin -t` needs none.
+//! Lines with a negative depth are marks. `-2` names a claim, whose moves then belong to process 0.
+//! `-4` says that SPIN merged statements, so that a line represents the statements after it, too.
+//! `-1` marks the beginning of a cycle. We write neither claims nor merged statements; `spin -t`
+//! needs neither.
 //!
-//! A trail is read by trying: of the steps in a state, those are followed whose statements are the
-//! next lines. With merged statements there may be several ways, so the search goes back where it
-//! cannot go on.
+//! A trail is read by backtracking: in each state, the steps are followed whose statements are the
+//! next lines. With merged statements there may be several such steps, so the search returns to the
+//! last choice when no step is left.
 
 use bytecode::{Addr, Mode, Op, Verified};
 use contract::{Successors, System, Trace, TraceStep};
@@ -21,16 +22,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 use vm::{Event, Explained, Interpreter};
 
-/// How many steps are tried before a trail is given up.
+/// The number of steps that are tried before a trail is given up.
 const TRIED_MAX: usize = 1 << 22;
 
 /// A trail as it is written in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trail {
     lines: Vec<Line>,
-    /// Where the cycle begins, as a number of lines before it.
+    /// The beginning of the cycle, as a number of lines before it.
     cycle: Option<usize>,
-    /// Whether a line may stand for several statements.
+    /// Whether a line may represent several statements.
     merged: bool,
     /// The numbers of all lines. SPIN merges a statement with the one before it only if no other
     /// statement leads to it, so a number that has a line is never left out.
@@ -46,16 +47,16 @@ struct Line {
     at: usize,
 }
 
-/// What is wrong with a trail.
+/// The error in a trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrailError {
-    /// A line of the file is not one of a trail.
+    /// A line of the file is not a line of a trail.
     Line(usize),
     /// SPIN searched in another order than that of the text, which the trail only hints at.
     Permuted,
     /// The program cannot take the transition of this line, in words.
     Lost(usize, String),
-    /// The cycle of the trail does not return to where it begins.
+    /// The cycle of the trail does not return to its beginning.
     Cycle,
     /// There are too many ways to understand the trail.
     TooMany,
@@ -119,7 +120,7 @@ impl FromStr for Trail {
                 0.. => {
                     let (process, number) = (usize::try_from(process), u32::try_from(number));
                     let (Ok(process), Ok(number)) = (process, number) else { return Err(TrailError::Line(at)) };
-                    // The moves of a claim are nobody's.
+                    // The moves of a claim belong to no process.
                     if !(claim && process == 0) {
                         trail.lines.push(Line { process: process - usize::from(claim), number, at });
                         trail.numbers.insert(number);
@@ -132,16 +133,16 @@ impl FromStr for Trail {
     }
 }
 
-/// A program and the numbers of its transitions: from each address on, until the next.
+/// A program and the numbers of its transitions. Each number is valid from its address to the next.
 pub struct Numbered<'a> {
     interpreter: Interpreter,
     numbers: &'a [(Addr, u32)],
 }
 
-/// A step that may be what the next lines say.
+/// A step that may correspond to the next lines.
 struct Candidate {
     step: TraceStep,
-    /// How many lines are behind us after it.
+    /// The number of lines that are passed after it.
     line: usize,
     faulty: bool,
 }
@@ -157,7 +158,7 @@ impl<'a> Numbered<'a> {
         Some(self.numbers.get(after.checked_sub(1)?)?.1)
     }
 
-    /// The transitions of a step, each with its process; nothing if some are not known.
+    /// The transitions of a step, each with its process; `None` if some are not known.
     fn transitions(&self, explained: &Explained) -> Option<Vec<(usize, u32)>> {
         let code = &self.interpreter.program().program().code;
         // A `d_step` is one transition, whatever its statements are.
@@ -243,7 +244,7 @@ impl<'a> Numbered<'a> {
                     (Some(_), None) => {}
                 }
             }
-            // From the same state with the same lines before us, everything comes again.
+            // From the same state with the same remaining lines, the search would be the same.
             let key = state.map(|state| (line, walk.cycle_state().map(<[u8]>::to_vec), state));
             match key {
                 Some(key) if seen.insert(key.clone()) => open.push(self.candidates(trail, &key.2, line)),
@@ -272,7 +273,7 @@ impl<'a> Numbered<'a> {
         state.is_some_and(|state| self.interpreter.explain(state).is_ok_and(|moves| moves.is_empty()))
     }
 
-    /// The steps that go with the lines from `line` on, the best one last.
+    /// The steps that match the lines from `line` on, the best one last.
     fn candidates(&self, trail: &Trail, state: &[u8], line: usize) -> Vec<Candidate> {
         let mut all = Vec::new();
         for explained in self.interpreter.explain(state).unwrap_or_default() {
@@ -289,8 +290,8 @@ impl<'a> Numbered<'a> {
 }
 
 impl Trail {
-    /// How many lines may be behind us after these transitions, if `line` were before. At the end
-    /// of the trail a step may have more transitions than are left.
+    /// The numbers of lines that may be passed after these transitions, if `line` lines were passed
+    /// before. At the end of the trail a step may have more transitions than there are lines.
     fn after(&self, transitions: &[(usize, u32)], line: usize) -> Vec<usize> {
         let mut reached = vec![line];
         for &(process, number) in transitions {
@@ -314,11 +315,11 @@ impl Trail {
     }
 }
 
-/// The way that is tried.
+/// The path that is being tried.
 struct Walk<'t> {
     trail: &'t Trail,
     trace: Trace,
-    /// How many lines are behind us in each state of the trace.
+    /// The number of passed lines in each state of the trace.
     passed: Vec<usize>,
 }
 
@@ -334,18 +335,18 @@ impl Walk<'_> {
         }
     }
 
-    /// The first state of the trace in which all lines before the cycle are behind us.
+    /// The first state of the trace in which all lines before the cycle are passed.
     fn cycle_state(&self) -> Option<&[u8]> {
         let start = self.trail.cycle?;
         self.trace.state_after(self.passed.iter().position(|&line| line == start)?)
     }
 
-    /// The number of steps before the cycle, if the last state is where it begins.
+    /// The number of steps before the cycle, if the last state is the state where it begins.
     fn closed(&self) -> Option<usize> {
         let start = self.trail.cycle?;
         let last = self.trace.steps.len();
         let ends = |&steps: &usize| self.passed[steps] == start && self.trace.state_after(steps) == Some(self.trace.last_state());
-        // A cycle without lines is that of a claim where nobody else can move.
+        // A cycle without lines belongs to a claim in a state where no process can move.
         (0..=last).find(|steps| ends(steps) && (*steps < last || start == self.trail.lines.len()))
     }
 }

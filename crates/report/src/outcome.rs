@@ -32,7 +32,7 @@ pub struct Told<'a> {
     pub reduction: &'a str,
     /// The properties, with the answer for each.
     pub properties: &'a [Judged],
-    /// What the model states and nobody asked for.
+    /// The properties that the model states and the user did not ask for.
     pub not_asked: &'a [Stated],
     /// A sentence on how the violation was found.
     pub remark: Option<&'a str>,

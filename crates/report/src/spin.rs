@@ -1,13 +1,13 @@
 //! The summary that SPIN's verifiers print, for scripts that read it.
 //!
-//! The lines are SPIN's, with the same words and columns. What we do not have is left out: atomic
-//! steps, hash conflicts, the numbers of unreached states. Without reductions the numbers are
-//! SPIN's, too, except for the size of a state, which is that of our initial state.
+//! The lines are SPIN's, with the same words and columns. Numbers that we do not have are left out:
+//! atomic steps, hash conflicts, the numbers of unreached states. Without reductions the numbers
+//! agree with SPIN's, except for the size of a state, which is that of our initial state.
 
 use crate::json::{CheckJson, StatementJson};
 use std::fmt::Write as _;
 
-/// What is not in the answer.
+/// The data for a summary that the answer does not contain.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Verifier<'a> {
     /// Our version.
@@ -87,7 +87,7 @@ fn violation(answer: &CheckJson) -> String {
     format!("pan:1: {what} (at depth {depth})\n")
 }
 
-/// The statements that no process came to.
+/// The statements that no process reached.
 fn unreached(answer: &CheckJson) -> String {
     let mut out = String::new();
     for process in answer.coverage.iter().flat_map(|coverage| &coverage.processes) {

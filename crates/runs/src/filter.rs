@@ -18,8 +18,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// A filter for about so many states, of at most so many bytes; nothing if that is too small to
-    /// be of use.
+    /// A filter for about `states` states, of at most `most_bytes` bytes; `None` if that is too
+    /// small to be useful.
     pub fn for_states(states: u64, most_bytes: u64) -> Option<Filter> {
         let wanted = (states.saturating_mul(BITS) / 64).max(FEWEST_WORDS as u64).next_power_of_two();
         let most = 1_u64 << (most_bytes / 8).checked_ilog2()?;
@@ -54,7 +54,7 @@ impl Filter {
         self.words[word] & bits == bits
     }
 
-    /// Halves the size; returns whether the filter is still of use for so many states.
+    /// Halves the size; returns whether the filter is still useful for this many states.
     pub fn fold(&mut self, states: u64) -> bool {
         let half = self.words.len() / 2;
         if half < FEWEST_WORDS {

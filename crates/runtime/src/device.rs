@@ -1,8 +1,8 @@
 //! Devices as a program sees them: ports that are written and read, and lines that interrupt.
 //!
 //! One process of the program represents the devices: the process of the library's module `SYSTEM`
-//! that receives what drivers write to ports and answers what they read. The run time provides its
-//! answers. So a run with devices is still a path of that program's graph.
+//! that receives the values that drivers write to ports and answers their reads. The run time
+//! provides its answers. So a run with devices is still a path of that program's graph.
 
 use std::time::Duration;
 

@@ -6,17 +6,17 @@
 //! | module | what it is |
 //! |---|---|
 //! | `insn` | instructions over the slots of a frame |
-//! | `code` | from byte-code to these |
-//! | `rests` | what processes wait for where they rest |
+//! | `code` | from byte-code to these instructions |
+//! | `rests` | the resting places of processes, and what they wait for there |
 //! | `pairs` | communications that only move values |
-//! | `machine` | the state, and who waits for whom |
+//! | `machine` | the state, and the tables of waiting processes |
 //! | `execute` | one path through the code |
-//! | `action` | one action, partners included: a transition of the checked graph |
-//! | `quick` | the usual action, without detours |
-//! | `scheduler` | who runs next |
+//! | `action` | one action, including partners: a transition of the checked graph |
+//! | `quick` | the usual action, without unnecessary work |
+//! | `scheduler` | the choice of the next process |
 //! | `times` | periods and deadlines |
-//! | `device` | the world outside |
-//! | `run` | all of it in a loop |
+//! | `device` | the devices |
+//! | `run` | the main loop |
 //! | `monitor` | properties, watched during the run |
 //! | `record` | the run as a trace that `everypath replay` shows |
 //!

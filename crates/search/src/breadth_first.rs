@@ -287,7 +287,7 @@ impl<T: Store> Search<'_, T> {
             exchange(expander);
             self.work_off(expander, number, &mut next);
             lock(&self.level.next).append(&mut next.take());
-            // The leader counts what was handed over.
+            // From now on the leader counts the states that were handed over.
             self.monitor.rest(number, next.bytes() + expander.links.bytes());
             exchange(expander);
         }

@@ -100,8 +100,8 @@ struct Batch {
     /// The hash of each entry of `out`; 0 for those without a state.
     hashes: Vec<u64>,
     sources: Vec<SourceState>,
-    /// What properties that want edges ask of each source. Without them, of those sources in which
-    /// a reduction postponed something.
+    /// The details of each source for properties that want edges. Without such properties, only the
+    /// sources in which a reduction postponed a process have details.
     details: Details,
     state: Vec<u8>,
     /// Whether a reduction postponed something in one of the sources; and then, for each source,
@@ -111,7 +111,7 @@ struct Batch {
     ahead: Ahead,
     /// The source of the step that the store refused.
     refused: usize,
-    /// What the store took for new.
+    /// The entries that the store found new.
     fresh: Vec<Fresh>,
 }
 
@@ -448,7 +448,8 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         if !fruitful.is_empty() {
             fresh.iter().for_each(|fresh| fruitful[out.entries()[fresh.entry as usize].source as usize] = true);
         }
-        // Apart from the insertions, whose loop needs all registers there are.
+        // New states are handled after all insertions, because the loop of the insertions needs all
+        // registers.
         let (entries, reads_slowly) = (out.entries(), self.store.reads_slowly());
         for &Fresh { entry, kept, id } in &*fresh {
             let index = entry as usize;
@@ -507,7 +508,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
                 return Err(self.cut_before(source, counted + more));
             }
             if !begun {
-                // The log has come to later sources.
+                // The log has already passed this source, so the sources of the chunk begin again.
                 self.links.begin(origins.chunk.sources());
                 begun = true;
             }

@@ -6,8 +6,7 @@
 //! same steps whichever worker owns a state.
 
 use crate::rounds::{Ahead, left_out};
-use contract::{CloneSystem, Enough, Fault, FaultCode, LeftOut, Reduction, Successors, System};
-use std::time::Duration;
+use contract::{CloneSystem, LeftOut, Reduction, Successors, System};
 
 /// A system without the steps that a reduction leaves out.
 pub struct Foresighted<'r> {
@@ -24,9 +23,7 @@ impl<'r> Foresighted<'r> {
 }
 
 impl System for Foresighted<'_> {
-    fn initial(&mut self, out: &mut Successors) {
-        self.system.initial(out);
-    }
+    contract::forward_system!(system: initial, give_up_when, get_ready, is_valid_end, atoms, values, describe_fault, values_of_all);
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         let first = out.len();
@@ -42,29 +39,5 @@ impl System for Foresighted<'_> {
         let next = left.filter_map(|entry| out.state(entry));
         let chosen = postponed == 0 || self.ahead.all_chosen(&mut self.system, self.reduction, next, postponed);
         out.retain(first, |entry| !LeftOut::has(processes, entry) || !chosen && LeftOut::has(postponed, entry));
-    }
-
-    fn give_up_when(&mut self, enough: Enough) {
-        self.system.give_up_when(enough);
-    }
-
-    fn get_ready(&mut self, most: Duration) -> bool {
-        self.system.get_ready(most)
-    }
-
-    fn is_valid_end(&mut self, state: &[u8]) -> bool {
-        self.system.is_valid_end(state)
-    }
-
-    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
-        self.system.atoms(state)
-    }
-
-    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
-        self.system.values(state, atoms, out)
-    }
-
-    fn describe_fault(&self, code: FaultCode) -> Fault {
-        self.system.describe_fault(code)
     }
 }

@@ -202,8 +202,8 @@ mod loom_tests {
         builder.check(history);
     }
 
-    /// The work is to take numbers, with operations that order nothing themselves: only the door
-    /// makes what a helper did visible to the leader.
+    /// The work is to take numbers, with operations that order nothing themselves. So only
+    /// [`ForkJoin`] makes the work of a helper visible to the leader.
     #[derive(Clone)]
     struct Shared {
         fork_join: Arc<ForkJoin>,

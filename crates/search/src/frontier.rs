@@ -97,7 +97,7 @@ impl Chunk {
     #[inline]
     fn takes(&self, bytes: bool) -> bool {
         let len = self.waiting.len();
-        // An empty chunk must be begun first.
+        // An empty chunk must be begun first, so it accepts no state here.
         len.wrapping_sub(1) < CHUNK - 1 && self.bytes.len() < 1 << 24 && self.ends.is_empty() != bytes
     }
 

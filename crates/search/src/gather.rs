@@ -77,9 +77,9 @@ impl<'f> Gathering<'f> {
         (self.available() / 8).saturating_sub(held)
     }
 
-    /// At least half of what there was at the beginning. Memory that this store has freed may still
-    /// belong to the process and counts as held elsewhere. If that made the store smaller, it would
-    /// free more.
+    /// The memory that is available, but at least half of the memory at the beginning. Memory that
+    /// this store has freed may still belong to the process and then counts as held elsewhere. If
+    /// that made the store smaller, it would free even more.
     fn available(&self) -> u64 {
         let least = self.budget.saturating_sub(self.least_elsewhere.load(Relaxed)) / 2;
         self.budget.saturating_sub(self.elsewhere.load(Relaxed)).max(self.budget / 16).max(least)
@@ -219,7 +219,7 @@ impl Budgeted for Gathering<'_> {
         }
     }
 
-    /// The store can always yield, because states go to disk.
+    /// The store can always free memory, because states go to disk.
     fn yields(&self) -> bool {
         true
     }

@@ -305,7 +305,7 @@ impl<'a, S: System + Clone, T: Store> Walk<'a, S, T> {
         }
     }
 
-    /// A state without steps.
+    /// Handles a state without steps.
     fn terminal(&mut self, state: &[u8], number: u32) -> Result<(), Over> {
         let valid = self.system.is_valid_end(state);
         match self.task.property.terminal(state, valid) {

@@ -49,8 +49,8 @@ const RETIRED_SHARE: u64 = 4;
 const SAVE_EVERY: Duration = Duration::from_secs(5);
 const SAVE_WITHIN: Duration = Duration::from_secs(30);
 
-/// The value of states that were visited in memory before the disk was needed. Their levels are
-/// unknown.
+/// The value of states that were visited in memory before the search moved to disk. Their levels
+/// are unknown.
 pub(crate) const FROM_MEMORY: u64 = 0;
 
 /// The value of states at `depth` steps from an initial state.

@@ -123,7 +123,7 @@ fn predecessor<S: System + Clone>(system: &S, levels: &Levels<'_>, target: &[u8]
         let helpers = if blocks.len() > 1 { levels.workers } else { 1 };
         for number in 1..helpers {
             let system = mine(number);
-            // A thread that cannot be started is not needed.
+            // If a thread cannot be started, the other threads do its work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || work(system));
         }
         work(mine(0));

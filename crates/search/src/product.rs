@@ -17,9 +17,7 @@ use crate::classes::Classes;
 use crate::nested::Acceptance;
 use crate::region::Regions;
 use crate::stages::{Stage, Stages};
-use contract::{
-    Action, Answer, Enough, Fault, FaultCode, Finding, Property, Successor, Successors, System, Trace, TraceStep, ViolationKind,
-};
+use contract::{Action, Answer, Fault, FaultCode, Finding, Property, Successor, Successors, System, Trace, TraceStep, ViolationKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -473,6 +471,8 @@ fn stand_still<S: System>(system: &mut S, state: &[u8], out: &mut Successors) {
 }
 
 impl<S: System> System for Product<S> {
+    contract::forward_system!(system: give_up_when, get_ready);
+
     fn initial(&mut self, out: &mut Successors) {
         let before = out.set_tail(out.tail() + TAIL);
         let first = out.len();
@@ -529,10 +529,6 @@ impl<S: System> System for Product<S> {
             STUTTER => stand_still(system, state, out),
             part => system.expand_part(state, part, out),
         });
-    }
-
-    fn give_up_when(&mut self, enough: Enough) {
-        self.system.give_up_when(enough);
     }
 
     fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {

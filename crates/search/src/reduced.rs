@@ -6,8 +6,7 @@
 //! automaton, and knows nothing of the reduction.
 
 use crate::rounds::{AT_ONCE, LeftOutOfAll, left_out};
-use contract::{Enough, Fault, FaultCode, LeftOut, Reduction, Successor, Successors, System, by_source};
-use std::time::Duration;
+use contract::{LeftOut, Reduction, Successor, Successors, System, by_source};
 
 /// A system with the steps that a reduction chooses.
 #[derive(Clone)]
@@ -23,17 +22,15 @@ impl<'r, S: System> Reduced<'r, S> {
     }
 }
 
-/// The processes that are left out, a bit each. A run ends with a fatal fault, and the others do
-/// not wait behind it.
+/// Returns the processes to leave out, one bit each; none if a kept step has a fatal fault. The run
+/// ends with that fault, so the steps of the other processes would never be followed.
 fn unless_fatal(processes: u64, steps: &[Successor]) -> u64 {
     let fatal = |entry: &Successor| !entry.has_state() && !LeftOut::has(processes, entry);
     if processes != 0 && steps.iter().any(fatal) { 0 } else { processes }
 }
 
 impl<S: System> System for Reduced<'_, S> {
-    fn initial(&mut self, out: &mut Successors) {
-        self.system.initial(out);
-    }
+    contract::forward_system!(system: initial, give_up_when, get_ready, is_valid_end, atoms, values, describe_fault, values_of_all);
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         let first = out.len();
@@ -66,29 +63,5 @@ impl<S: System> System for Reduced<'_, S> {
             }
         }
         number
-    }
-
-    fn give_up_when(&mut self, enough: Enough) {
-        self.system.give_up_when(enough);
-    }
-
-    fn get_ready(&mut self, most: Duration) -> bool {
-        self.system.get_ready(most)
-    }
-
-    fn is_valid_end(&mut self, state: &[u8]) -> bool {
-        self.system.is_valid_end(state)
-    }
-
-    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
-        self.system.values(state, atoms, out)
-    }
-
-    fn atoms(&mut self, state: &[u8]) -> Result<u64, FaultCode> {
-        self.system.atoms(state)
-    }
-
-    fn describe_fault(&self, code: FaultCode) -> Fault {
-        self.system.describe_fault(code)
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn left_out(reduction: &dyn Reduction, state: &[u8], steps: &[Success
 /// How many states a reduction is asked about at once.
 pub(crate) const AT_ONCE: usize = 16;
 
-/// What is left out of each of several states.
+/// The processes that are left out in each of several states.
 pub(crate) struct LeftOutOfAll {
     pub of: [LeftOut; AT_ONCE],
     /// The number of the first source of which something is left out.
@@ -92,8 +92,8 @@ pub(crate) struct Ahead {
     /// States to look at, one after the other, and where each begins.
     bytes: Vec<u8>,
     open: Vec<usize>,
-    /// The hashes of all states that were put there. A state that is taken for another one is not
-    /// looked at, which is no more than a pity.
+    /// The hashes of all states that were added. A state whose hash is already there is not
+    /// examined. The answer may then be `false` without need, which is safe.
     met: Vec<u64>,
     state: Vec<u8>,
 }

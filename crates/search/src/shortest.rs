@@ -40,7 +40,7 @@ pub struct LassoLimits<'a> {
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// What is known about short lassos.
+/// The result of a search for the shortest lasso.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortest {
     /// The shortest lasso that was found, as a trace of the product; nothing if there is none below
@@ -71,7 +71,7 @@ pub fn shortest_lasso<S: System + Clone>(product: &Product<S>, most: usize, limi
     Shortest { trace: lasso.map(|(start, cycle)| graph.trace(start, cycle)), exact: found.is_ok(), states }
 }
 
-/// A limit is reached.
+/// A limit was reached.
 struct Enough;
 
 /// An edge of the product.
@@ -211,7 +211,7 @@ impl<'a, S: System + Clone> Graph<'a, S> {
         self.spend(1 + out.len() as u64)
     }
 
-    /// The edges of a state, by their places; none if it is not expanded.
+    /// The range of the edges of a state; empty if the state is not expanded.
     fn leaving(&self, number: u32) -> std::ops::Range<usize> {
         let number = number as usize;
         match self.ends.get(number) {
@@ -271,7 +271,8 @@ impl<'a, S: System + Clone> Graph<'a, S> {
         Ok(component)
     }
 
-    /// Whether the edges inside a component are of every acceptance set, and there is one.
+    /// Whether a component has an edge between its states, and its edges are in all acceptance
+    /// sets.
     fn is_accepting(&self, members: &[u32], name: u32, component: &[u32]) -> bool {
         let edges = members.iter().flat_map(|&member| &self.edges[self.leaving(member)]);
         let inside = edges.filter(|edge| component.get(edge.target as usize) == Some(&name));
@@ -334,8 +335,8 @@ impl<'a, S: System + Clone> Graph<'a, S> {
     }
 }
 
-/// A state in no component with an accepted loop.
+/// The mark of a state that is in no component with an accepting loop.
 const NOWHERE: u32 = u32::MAX;
 
-/// A state whose component is not complete.
+/// The mark of a state whose component is not complete.
 const OPEN: u32 = u32::MAX - 1;

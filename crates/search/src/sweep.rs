@@ -54,8 +54,8 @@ const SHARED_STATES: usize = 4096;
 /// The layer of the persistent states.
 const PERSISTENT: u64 = 0;
 
-/// States that a system expands at once, and a batch that takes longer than this is cut short; see
-/// `expand`.
+/// The number of states that a system expands at once, and the time after which a batch is cut
+/// short; see `expand`.
 const LOOK_EVERY: usize = 16;
 const SLOW: Duration = Duration::from_millis(5);
 
@@ -160,7 +160,7 @@ impl Behind {
         !self.roots.states.is_empty()
     }
 
-    /// Publishes how much waits.
+    /// Publishes the number and the memory of the waiting states.
     fn tell(&self, shared: &Shared<'_>) {
         let names = lock(&shared.names);
         let tables = (names.of.capacity() + self.persistent.capacity()) * (size_of::<Value>() + 8) + names.seen.capacity() * 9;
@@ -274,7 +274,7 @@ struct Shared<'a> {
     monitor: &'a Monitor<'a>,
     measure: &'a [u32],
     names: Mutex<Names>,
-    /// States that wait for no worker yet; and the memory of these, and of names.
+    /// The number of states that no worker has taken, and the memory of these states and of names.
     waiting: AtomicU64,
     bytes: AtomicU64,
     /// A violation was found.
@@ -290,7 +290,7 @@ struct Names {
     of: HashMap<Value, u64, BuildQuick>,
     /// The last name that was given. The persistent states have the name 0.
     last: u64,
-    /// Hashes of all values that ever were. There may be very many of them.
+    /// The hashes of all values that have occurred. There may be very many values.
     seen: HashSet<u64, BuildQuick>,
 }
 
@@ -325,13 +325,13 @@ struct Group {
 struct Groups {
     groups: Vec<Group>,
     used: usize,
-    /// For each value that came up, its group.
+    /// The group of each value that has occurred.
     known: Vec<(Value, usize)>,
     /// The same, if there are many values.
     many: HashMap<Value, usize, BuildQuick>,
 }
 
-/// Values that are looked for one after the other.
+/// Up to this many values are compared one by one.
 const FEW_VALUES: usize = 12;
 
 impl Groups {
@@ -341,14 +341,14 @@ impl Groups {
         self.many.clear();
     }
 
-    /// The group of a value that came up before.
+    /// The group of a value that has occurred before.
     #[inline]
     fn find(&self, value: &Value) -> Option<usize> {
         let found = self.known.iter().find(|(known, _)| known == value).map(|&(_, group)| group);
         if found.is_some() || self.many.is_empty() { found } else { self.many.get(value).copied() }
     }
 
-    /// The group for a value that did not come up before.
+    /// Adds a group for a value that has not occurred before.
     fn add(&mut self, value: Value, name: u64, guarded: bool) -> usize {
         let shared = (name == PERSISTENT).then(|| self.all().iter().position(|group| group.name == PERSISTENT)).flatten();
         let group = shared.unwrap_or(self.used);
@@ -509,7 +509,7 @@ impl<S: System> Hand<S> {
     fn standing(&self, shared: &Shared<'_>, chunk: &Chunk) -> WorkerCounts {
         let ahead = self.ahead.values().map(|(_, stash)| stash);
         let (waiting, bytes) = ahead.fold((0, 0), |(len, bytes), stash| (len + stash.len() as u64, bytes + stash.bytes() + STASH_BYTES));
-        // The first worker reports what all share.
+        // The first worker also reports the numbers that all workers share.
         let all = |of: &AtomicU64| if self.number == 0 { of.load(Ordering::Relaxed) } else { 0 };
         let values = self.persistent_values.capacity() * size_of::<Value>();
         let own = chunk.size() + self.roots.bytes() + self.log.bytes() + (self.out.bytes() + values) as u64;
@@ -601,7 +601,7 @@ impl<S: System> Hand<S> {
         result
     }
 
-    /// Which successors go to which layer; whether some of them have faults.
+    /// Assigns successors to layers; returns whether some of them have faults.
     fn divide<T: Layered>(
         &mut self,
         shared: &Shared<'_>,
@@ -613,7 +613,7 @@ impl<S: System> Hand<S> {
         groups.begin();
         let parts = shared.measure.len();
         self.values.clear();
-        // Only some state has no value if this fails, and that state may not count.
+        // The evaluation can fail because of a single state, and that state may not count.
         let measured = self.system.values_of_all(out, shared.measure, &mut self.values).is_ok();
         let (mut last, mut group, mut faults) = (present.value, None, false);
         for (index, entry) in out.entries().iter().enumerate() {
@@ -662,7 +662,7 @@ impl<S: System> Hand<S> {
         Ok(faults)
     }
 
-    /// Shows the property the fault of an entry; whether its step is to be followed.
+    /// Reports the fault of an entry to the property; returns whether the step is to be followed.
     #[cold]
     fn passes_fault(&mut self, shared: &Shared<'_>, code: FaultCode, index: usize, entry: &Successor) -> bool {
         match shared.task.property.fault(code, entry.has_state()) {
@@ -677,8 +677,8 @@ impl<S: System> Hand<S> {
         }
     }
 
-    /// Inserts successors of one layer together, which its store does fastest. `whole` says that
-    /// these are all successors.
+    /// Inserts successors of one layer together, because that is the fastest way for the layer's
+    /// store. `whole` says that these are all successors of the batch.
     fn insert_group<T: Layered>(
         &mut self,
         shared: &Shared<'_>,

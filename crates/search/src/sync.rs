@@ -9,8 +9,8 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Under `--cfg loom` these are those of the model checker for Rust's memory model, so the code
-/// that is checked is the code that is shipped.
+/// Atomic operations. Under `--cfg loom` they are those of the model checker for Rust's memory
+/// model, so the code that is checked is the code that is shipped.
 pub(crate) mod atomics {
     #[cfg(loom)]
     pub(crate) use loom::{

@@ -20,8 +20,8 @@ use crate::product::Product;
 use crate::retrace::{explain, violated};
 use crate::task::Task;
 use contract::{
-    Action, Annotated, Answer, Enough, Fault, FaultCode, Finding, Heuristic, Marks, Outcome, Property, Store, Successor, Successors,
-    System, Trace, TraceStep, Verdict, ViolationKind,
+    Action, Annotated, Answer, Fault, FaultCode, Finding, Heuristic, Marks, Outcome, Property, Store, Successor, Successors, System, Trace,
+    TraceStep, Verdict, ViolationKind,
 };
 use std::collections::HashMap;
 
@@ -197,7 +197,7 @@ enum End {
 /// Steps of the product; the last may have no target.
 type Steps = Vec<(Action, Option<Vec<u8>>)>;
 
-/// The finding of a nested search, from where it began.
+/// The finding of a nested search, as steps from the state at which the search began.
 struct Lasso {
     finding: Finding,
     steps: Steps,
@@ -215,7 +215,7 @@ struct Frame {
     accepting: bool,
     /// Its steps inside the component, the next one last.
     steps: Vec<(Action, Vec<u8>)>,
-    /// The memory of all this.
+    /// The memory of this frame.
     bytes: u64,
 }
 
@@ -231,8 +231,8 @@ struct Inside<'a, S, W> {
     bytes: u64,
     states: u64,
     transitions: u64,
-    /// The number of steps to where the search begins, and of states of the outer search, which
-    /// count too.
+    /// The number of steps to the state at which the search begins, and the number of states of the
+    /// outer search. Both count towards the limits.
     before: u64,
     outside: u64,
     /// The depth limit cut something off.
@@ -439,7 +439,7 @@ impl<S: System + Clone, T: Store> Closer<'_, S, T> {
         let outcome = best_first(&back, &(self.fresh)(), Weights::EQUAL, &task);
         let Verdict::Violated(violation) = outcome.verdict else { return None };
         let mut steps = violation.trace.steps;
-        // `Back` gives the step that arrives no target.
+        // The step that reaches the goal has no target in [`Back`].
         steps.last_mut()?.state = Some(to.to_vec());
         Some(steps)
     }
@@ -464,6 +464,8 @@ struct Back<'a, S> {
 }
 
 impl<S: System> System for Back<'_, S> {
+    contract::forward_system!(product: give_up_when, get_ready);
+
     fn initial(&mut self, out: &mut Successors) {
         out.push(&self.from, Action::default());
     }
@@ -487,9 +489,5 @@ impl<S: System> System for Back<'_, S> {
 
     fn is_valid_end(&mut self, _: &[u8]) -> bool {
         true
-    }
-
-    fn give_up_when(&mut self, enough: Enough) {
-        self.product.give_up_when(enough);
     }
 }

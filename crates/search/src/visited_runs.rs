@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 /// The number of runs of one size that are merged.
 const TOGETHER: usize = 8;
-/// A run of at most so many states has the lowest rank; each rank is for runs larger by `RANK_BITS`
-/// bits. States count, and not bytes, because the costs of a merge and of a pass are those of
-/// unpacking states.
+/// A run of at most this many states has the lowest rank. Each higher rank is for runs that are
+/// larger by `RANK_BITS` bits. The rank depends on states and not on bytes, because the costs of a
+/// merge and of a pass are those of unpacking states.
 const LOWEST: u64 = 1 << 6;
 const RANK_BITS: u32 = 3;
 /// The zstd level for runs that are kept.
@@ -50,7 +50,7 @@ pub(crate) struct VisitedRuns {
 }
 
 impl VisitedRuns {
-    /// The states of `runs`, with filters of at most so many bytes.
+    /// The states of `runs`, with filters of at most `filter_bytes` bytes.
     pub fn of(runs: Vec<Arc<Run>>, filter_bytes: u64, stop: &dyn Fn() -> bool) -> io::Result<VisitedRuns> {
         let states = runs.iter().map(|run| run.states()).sum();
         let mut filters = HashMap::new();
@@ -296,7 +296,7 @@ struct NewRun<'g> {
 }
 
 impl<'g> NewRun<'g> {
-    /// A run of at most so many states, which stays in memory up to so many bytes.
+    /// A run of at most `states` states, which stays in memory up to `in_memory` bytes.
     fn begin(gathering: &'g Gathering<'_>, in_memory: u64, effort: i32, states: u64) -> io::Result<NewRun<'g>> {
         let writer = RunWriter::new(gathering.shelf, in_memory, effort)?;
         Ok(NewRun { writer, filter: Filter::for_states(states, gathering.for_filter()) })

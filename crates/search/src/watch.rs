@@ -1,9 +1,9 @@
-//! A watch for the parts of a worker's work, off unless the task asks for it.
+//! A stopwatch for the parts of a worker's work. It is off unless the task asks for it.
 //!
 //! The parts are those by which Gerber's model checker for LF was measured: states are selected,
 //! their actions executed, the results inserted and pushed, and states are left again ("A model
-//! checker for the LF system", section 5.2.2). A search says with which part it goes on. The time
-//! until it says so again belongs to that part. When the watch is off, this is one comparison.
+//! checker for the LF system", section 5.2.2). A search names the part that it begins. The time
+//! until the next call belongs to that part. If the watch is off, a call costs one comparison.
 
 use crate::task::Task;
 use contract::{Profile, Share};
@@ -31,7 +31,7 @@ impl Watch {
         Watch(task.profile.then(|| Box::new(Running { profile: Profile::default(), part: SELECT, since: Instant::now() })))
     }
 
-    /// From now on the worker does this part.
+    /// Begins a part of the work.
     #[inline]
     pub fn turn(&mut self, part: Part) {
         if let Some(running) = &mut self.0 {
@@ -39,7 +39,7 @@ impl Watch {
         }
     }
 
-    /// So many states or steps of a part were done.
+    /// Adds `count` states or steps to a part.
     #[inline]
     pub fn count(&mut self, part: Part, count: usize) {
         if let Some(running) = &mut self.0 {
@@ -47,7 +47,7 @@ impl Watch {
         }
     }
 
-    /// Stops it, and gives what it showed.
+    /// Stops the watch and returns what it has measured.
     pub fn stop(&mut self) -> Option<Profile> {
         self.turn(SELECT);
         self.0.take().map(|running| running.profile)

@@ -47,8 +47,8 @@ const TAKE: usize = 64;
 const AT_ONCE: usize = 16;
 /// The fewest states in a list that is shared.
 const WORTH_SHARING: usize = 4 * TAKE;
-/// The most early states whose doors are examined together. The first examination has one state,
-/// each later one twice as many: the late states behind the first doors are most of all.
+/// The most early states whose doors are examined together. The first group has one state, and each
+/// later group has twice as many, because most late states are reached through the first doors.
 const MOST_DOORS: usize = 1 << 14;
 /// The most workers.
 const MOST_WORKERS: usize = 64;
@@ -56,9 +56,9 @@ const MOST_WORKERS: usize = 64;
 /// No state.
 const NONE: u32 = u32::MAX;
 
-/// The round of the states in weak regions.
+/// The round number of the states in weak regions.
 const WEAK: u32 = 1;
-/// The first round of the states in other regions.
+/// The first round number of the states in other regions.
 const FIRST: u32 = 2;
 
 /// The data of a state.
@@ -174,7 +174,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Whether a state is in a round: this one or, while the next round is being formed, that one.
+    /// Whether a state is in this round, or in the next one while that is being formed.
     fn is_in(&self, node: &Node, round: u32) -> bool {
         node.round.load(SeqCst) >= round
     }
@@ -196,7 +196,7 @@ struct Worker<'a, S, W> {
     twins: Vec<Option<StateId>>,
     /// The region of each state that is being expanded.
     regions: [Option<Region>; AT_ONCE],
-    /// The automaton state of each.
+    /// The automaton state of each state that is being expanded.
     places: [u16; AT_ONCE],
     state: Vec<u8>,
     following: Vec<u32>,

@@ -2,15 +2,15 @@
 //!
 //! The stores of this crate map memory and reserve addresses, which pays off from some thousand
 //! states on. A layer of a sweep may have ten states, and there may be a new layer every few
-//! microseconds. Such a layer lies here, and its memory is used again for the next one.
+//! microseconds. Such a layer is kept in this set, whose memory is reused for the next layer.
 
 use crate::hash::hash_bytes;
 
-/// The bits of a slot that are the number of a state, counted from 1; the others are of its hash.
+/// The bits of a slot for the number of a state, counted from 1; the other bits are of its hash.
 const NUMBER_BITS: u32 = 24;
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 
-/// A set of at most so many states has no slots, and all states are compared.
+/// A set of at most this many states has no slots, and all states are compared.
 const NO_SLOTS: usize = 4;
 
 /// Slots of the first table.
@@ -26,7 +26,7 @@ pub(crate) struct Few {
     ends: Vec<usize>,
 }
 
-/// Where a search ended: at the state, or at a free slot.
+/// The result of a search: the state, or a free slot.
 enum At {
     There,
     Free(usize, u64),
@@ -46,7 +46,7 @@ impl Few {
         ((self.slots.capacity() + self.ends.capacity()) * 8 + self.bytes.capacity()) as u64
     }
 
-    /// Inserts a state, and says whether it was not there. The caller limits how many there are.
+    /// Inserts a state; returns whether it is new. The caller limits the number of states.
     #[inline]
     pub fn insert(&mut self, state: &[u8]) -> bool {
         let slots = self.slots.len();
@@ -76,20 +76,20 @@ impl Few {
         self.states().any(|known| known == state)
     }
 
-    /// All states, in the order in which they came.
+    /// All states, in the order of their insertion.
     pub fn states(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 
-    /// Forgets all states, and keeps the memory.
+    /// Removes all states and keeps the memory.
     pub fn clear(&mut self) {
         self.slots.fill(0);
         self.bytes.clear();
         self.ends.clear();
     }
 
-    /// There are slots, and at least one of them is free.
+    /// Searches for a state. There must be slots, and at least one of them must be free.
     #[inline]
     fn search(&self, state: &[u8]) -> At {
         let tag = hash_bytes(state) & !NUMBER_MASK;

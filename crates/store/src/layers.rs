@@ -22,7 +22,7 @@ const MOST_STORES: usize = 24;
 const MOST_FEW: usize = 4096;
 const MOST_FEW_BYTES: u64 = 512 << 10;
 
-/// A layer with so many states moves to a store even if there are too many stores.
+/// A layer with this many states moves to a store even if there are too many stores.
 const FAR_TOO_MANY: usize = Few::MOST - 1;
 
 /// The memory of a layer on the heap without its states.
@@ -34,8 +34,8 @@ const SPARE_BYTES: u64 = 1 << 20;
 /// A store whose states lie in layers, each in a store of its own.
 pub struct Layers<T> {
     make: Box<dyn Fn() -> T + Send + Sync>,
-    /// The stores that existed when a layer was last dropped, by their numbers; nothing if the
-    /// store is gone.
+    /// The stores that existed when a layer was last dropped, by their numbers; `None` if the store
+    /// was dropped.
     settled: Vec<Option<Box<T>>>,
     /// The stores made since then.
     fresh: Chain<T>,
@@ -61,7 +61,7 @@ struct Spare {
 /// Where a layer is.
 #[derive(Clone)]
 enum Place {
-    /// In a set of its own. Nothing in it if the layer has moved since.
+    /// It is in a set of its own; `None` in it if the layer has moved since.
     Few(Arc<Mutex<Option<Few>>>),
     /// In the store with this number: `settled` first, `fresh` after that.
     Store(usize),
@@ -110,7 +110,7 @@ impl<T: Store> Layers<T> {
         std::iter::successors(self.fresh.get(), |link| link.next.get()).map(|link| &link.store)
     }
 
-    /// Where a layer is, which begins here if it is new.
+    /// Returns where a layer is; a new layer begins here.
     fn place(&self, layer: u64) -> Place {
         let mut places = lock(&self.places);
         let new = || {
@@ -163,11 +163,12 @@ impl<T: Store> Layers<T> {
         states >= FAR_TOO_MANY || self.stores().count() < MOST_STORES
     }
 
-    /// Moves a layer from the heap to a store, and gives access to that.
+    /// Moves a layer from the heap to a store, and returns access to the store.
     #[cold]
     fn move_to_store(&self, layer: u64, held: &mut Option<Few>) -> Result<T::Worker<'_>, StoreFull> {
         let number = {
-            // Whoever holds the places makes the next store, so that each layer gets its own.
+            // The worker that holds the places makes the next store, so that each layer gets its
+            // own.
             let _places = lock(&self.places);
             let number = self.settled.len() + self.made_since().count();
             self.store(number);
@@ -178,13 +179,13 @@ impl<T: Store> Layers<T> {
             let hash = worker.hash(state);
             worker.insert(hash, state)?;
         }
-        // Nobody may find the layer in the store before all its states are there.
+        // No worker may find the layer in the store before all its states are there.
         lock(&self.places).insert(layer, Place::Store(number));
         self.recycle(held.take());
         Ok(worker)
     }
 
-    /// Makes use of the memory of a layer that is no longer on the heap.
+    /// Keeps the memory of a layer that is no longer on the heap for new layers.
     fn recycle(&self, few: Option<Few>) {
         let Some(mut few) = few else { return };
         self.few.fetch_sub(few.len() as u64, Ordering::Relaxed);
@@ -197,7 +198,7 @@ impl<T: Store> Layers<T> {
         }
     }
 
-    /// Gives the stores that were made since the last time their final places.
+    /// Gives the stores that were made since the last call their final places.
     fn settle(&mut self) {
         let mut fresh = std::mem::take(&mut self.fresh).into_inner();
         while let Some(link) = fresh {
@@ -409,7 +410,7 @@ impl<'s, T: Store> LayerWorker<'s, T> {
                     }
                     layers.move_to_store(self.layer, &mut held)?
                 }
-                // Somebody else has moved it.
+                // Another worker has moved it.
                 None => match layers.place(self.layer) {
                     Place::Store(number) => layers.store(number).worker(),
                     Place::Few(_) => return Err(StoreFull { needed: 0, budget: 0 }),

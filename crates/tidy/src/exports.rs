@@ -82,36 +82,82 @@ pub fn unused(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// The public functions of the crates at the seams that no code except tests calls. The rule
-/// compares names only, so a function with a common name is never found.
+/// The public functions, constants and members of traits of the crates at the seams that no code
+/// except tests uses.
+///
+/// A member counts as used if some line accesses it, as `.name` or `::name`, outside a function of
+/// the same name: a wrapper that only forwards a call is not a user. The rule compares names only,
+/// so a member that shares its name with a used member of another type is not found.
 pub fn uncalled(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     let product = |file: &&File| {
         let tests = ["/tests", "/testing", "loom_tests"];
         file.path.contains("/src/") && !tests.iter().any(|part| file.path.contains(part))
     };
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();
-    for word in files.iter().filter(product).flat_map(code_lines).flat_map(|(_, line)| words(line)) {
-        *count.entry(word).or_default() += 1;
+    let mut accessed: BTreeSet<&str> = BTreeSet::new();
+    for file in files.iter().filter(product) {
+        let mut function = "";
+        for (_, line) in code_lines(file) {
+            words(line).for_each(|word| *count.entry(word).or_default() += 1);
+            function = item(line).filter(|item| item.keyword == "fn").map_or(function, |item| item.name);
+            accessed.extend(accesses(line).filter(|&name| name != function));
+        }
     }
     let mut findings = Vec::new();
     let mut excused = BTreeSet::new();
     for file in files.iter().filter(product).filter(|file| SEAMS.contains(&crate_of(&file.path))) {
+        let mut in_public_trait = false;
         for (number, line) in code_lines(file) {
-            let Some((modifiers, rest)) = line.trim_start().strip_prefix("pub ").and_then(|rest| rest.split_once("fn ")) else { continue };
-            let Some(name) = words(rest).next().filter(|_| words(modifiers).all(|word| matches!(word, "const" | "unsafe"))) else {
-                continue;
-            };
-            if count.get(name).is_some_and(|&count| count > 1) {
+            if !line.starts_with([' ', '\n']) && !line.is_empty() {
+                in_public_trait = ["pub trait ", "pub unsafe trait "].iter().any(|head| line.starts_with(head));
+            }
+            let Some(item) = item(line).filter(|item| item.public || in_public_trait && item.indent == 4) else { continue };
+            let has_user =
+                if item.indent == 0 { count.get(item.name).is_some_and(|&count| count > 1) } else { accessed.contains(item.name) };
+            if has_user {
                 continue;
             }
-            match allowed.iter().find(|(excuse, _)| *excuse == name) {
+            match allowed.iter().find(|(excuse, _)| *excuse == item.name) {
                 Some((excuse, _)) => drop(excused.insert(*excuse)),
-                None => findings.push(Finding::new(&file.path, number, format!("nothing calls `{name}`; remove it, or make it private"))),
+                None => {
+                    let message = format!("nothing uses `{}`; remove it, or make it private", item.name);
+                    findings.push(Finding::new(&file.path, number, message));
+                }
             }
         }
     }
     findings.extend(idle(allowed, &excused));
     findings
+}
+
+/// The definition of a function or a constant.
+struct Item<'l> {
+    public: bool,
+    keyword: &'l str,
+    name: &'l str,
+    indent: usize,
+}
+
+/// The function or constant that a line defines.
+fn item(line: &str) -> Option<Item<'_>> {
+    let start = line.trim_start();
+    let (public, rest) = start.strip_prefix("pub ").map_or((false, start), |rest| (true, rest));
+    let mut rest = words(rest).skip_while(|word| *word == "unsafe").peekable();
+    let mut keyword = rest.next()?;
+    if keyword == "const" {
+        keyword = rest.next_if(|word| matches!(*word, "fn" | "unsafe")).unwrap_or(keyword);
+        keyword = rest.next_if(|word| *word == "fn").unwrap_or(keyword);
+    }
+    let name = rest.next().filter(|_| matches!(keyword, "fn" | "const"))?;
+    Some(Item { public, keyword, name, indent: line.len() - start.len() })
+}
+
+/// The names that a line accesses as `.name` or `::name`.
+fn accesses(line: &str) -> impl Iterator<Item = &str> {
+    words(line).filter(|word| {
+        let before = &line[..word.as_ptr() as usize - line.as_ptr() as usize];
+        before.ends_with('.') || before.ends_with("::")
+    })
 }
 
 /// The type names that both a crate at the seams and another crate export.
@@ -208,6 +254,20 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].message.contains("`apple`"));
         assert_eq!(uncalled(&[store, user], &[("apple", "a reason")]).len(), 0);
+    }
+
+    #[test]
+    fn members_of_traits_and_constants_that_nothing_uses_are_found() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let store = "pub trait T {\n    const APPLE: u32;\n    fn pear(&self);\n}\nimpl A {\n    pub const PLUM: u32 = 1;\n}\n";
+        let wrapper = "impl T for B {\n    const APPLE: u32 = 1;\n    fn pear(&self) {\n        self.0.pear();\n    }\n}\n";
+        let found = |user: &str| {
+            let files = [file("crates/store/src/a.rs", store), file("crates/cli/src/b.rs", &format!("{wrapper}{user}"))];
+            uncalled(&files, &[]).len()
+        };
+        assert_eq!(found(""), 3, "a wrapper that forwards is no user");
+        assert_eq!(found("fn f(pear: u32) {\n    pear\n}\n"), 3, "a variable of the same name is no user");
+        assert_eq!(found("fn f(t: &impl T) {\n    t.pear();\n    A::PLUM + B::APPLE\n}\n"), 0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Replaces names by numbers, and builds a [`Program`] from declarations.
 
+mod code;
 mod property;
 
 use super::Complaints;
@@ -7,8 +8,8 @@ use super::lexer::{Token, TokenKind};
 use super::parser::{Constant, Declaration, Item, Name, Process, Unit};
 use crate::ids::{Addr, ChannelTypeId, FileIndex, FormatId, GlobalId, LocalId, ProcessId, Register};
 use crate::ops::{FieldMask, MAX_FIELDS, Mode, Op, OperandSource, REGISTERS, Receive};
-use crate::program::{ChannelType, Label, MessageField, ProcessType, Program, Span as CodeSpan, StaticChannel, Variable};
-use crate::property::Atom;
+use crate::program::{ChannelType, MessageField, Program, StaticChannel, Variable};
+use code::CodeWriter;
 use source::{Diagnostic, FileId, SourceMap, Span, did_you_mean};
 use std::collections::HashMap;
 
@@ -49,15 +50,16 @@ pub(super) fn program(unit: Unit, map: &SourceMap, file: FileId, complaints: &mu
         tables.formats.append(format);
     }
     let positions = Positions { map, file, explicit: unit.explicit };
+    let mut code = CodeWriter { program: &mut program, names: &names, tables: &mut tables, positions: &positions, complaints };
     for (i, process) in unit.processes.iter().enumerate() {
         let Some(id) = ProcessId::new(i) else {
-            complaints.push(Diagnostic::error(process.name.span, "more than 256 process types"));
+            code.complaints.push(Diagnostic::error(process.name.span, "more than 256 process types"));
             break;
         };
-        process_type(&mut program, process, &names, &names.inside[id.index()], &mut tables, &positions, complaints);
+        code.process_type(process, &names.inside[id.index()]);
     }
     for (atom, inside) in unit.atoms.iter().zip(&names.inside_atoms) {
-        atom_code(&mut program, atom, &names, inside, &mut tables, &positions, complaints);
+        code.atom(atom, inside);
     }
     property::properties(&mut program, &unit.properties, &names, &mut tables, &positions, complaints);
     program.files = tables.files.entries;
@@ -270,135 +272,6 @@ impl Positions<'_> {
         let at = self.map.location(span);
         Ok((file, at.line as u32, at.column as u32))
     }
-}
-
-/// Appends an atom and its code.
-fn atom_code(
-    program: &mut Program,
-    atom: &Process,
-    names: &Names<'_>,
-    inside: &Inside<'_>,
-    tables: &mut Tables,
-    positions: &Positions<'_>,
-    complaints: &mut Complaints,
-) {
-    let start = Addr(program.code.len() as u32);
-    for item in &atom.items {
-        let (span, what) = match item {
-            Item::Label { name, kind: Some(_) } => (name.span, "no label but those with `@`"),
-            Item::Entry(span) => (*span, "no entry"),
-            Item::Prologue(span) => (*span, "no prologue"),
-            _ => continue,
-        };
-        complaints.push(Diagnostic::error(span, format!("an atom has {what}")));
-    }
-    if let Some(local) = atom.locals.first() {
-        complaints.push(Diagnostic::error(local.name.span, "an atom has no local variables"));
-    }
-    body(program, atom, names, inside, tables, positions, complaints);
-    if program.code.len() == start.index() {
-        complaints.push(Diagnostic::error(atom.name.span, "an atom without instructions").with_hint("it ends in `RET`"));
-    }
-    program.atoms.push(Atom { name: atom.name.text.clone(), start });
-}
-
-/// Appends a process type and its code.
-fn process_type(
-    program: &mut Program,
-    process: &Process,
-    names: &Names<'_>,
-    inside: &Inside<'_>,
-    tables: &mut Tables,
-    positions: &Positions<'_>,
-    complaints: &mut Complaints,
-) {
-    let start = Addr(program.code.len() as u32);
-    let Some((entry, prologue)) = body(program, process, names, inside, tables, positions, complaints) else { return };
-    if program.code.len() == start.index() {
-        complaints.push(Diagnostic::error(process.name.span, "a process without instructions").with_hint("the least one is `STEP T`"));
-    }
-    let Ok(params) = u16::try_from(process.params.len()) else {
-        complaints.push(Diagnostic::error(process.name.span, "more than 65535 parameters"));
-        return;
-    };
-    let mut locals = variables(&process.params, names, complaints);
-    locals.extend(variables(&process.locals, names, complaints));
-    let (name, priority) = (process.name.text.clone(), process.priority);
-    program.processes.push(ProcessType { name, params, locals, start, entry: entry.unwrap_or(start), prologue, priority });
-}
-
-/// Appends the code of a process type or an atom, and returns its entry and its prologue. `None`
-/// after too many errors.
-fn body(
-    program: &mut Program,
-    process: &Process,
-    names: &Names<'_>,
-    inside: &Inside<'_>,
-    tables: &mut Tables,
-    positions: &Positions<'_>,
-    complaints: &mut Complaints,
-) -> Option<(Option<Addr>, Option<Addr>)> {
-    let (mut entry, mut prologue) = (None, None);
-    // The first flag or position that belongs to the next instruction.
-    let mut waiting: Option<Span> = None;
-    // Whether each instruction is its own statement.
-    let mut automatic = !positions.explicit;
-    for item in &process.items {
-        if complaints.is_full() {
-            return None;
-        }
-        let addr = Addr(program.code.len() as u32);
-        let mut position = |tables: &mut Tables, span: Span, text: &str| {
-            let (file, line, column) = positions.here(tables, span)?;
-            program.spans.push(CodeSpan { addr, file, line, column, text: text.to_owned() });
-            Ok(())
-        };
-        match item {
-            Item::Label { name, kind } => {
-                waiting = Some(name.span);
-                if let Some(kind) = *kind {
-                    program.labels.push(Label { name: name.text.clone(), addr, kind });
-                }
-            }
-            Item::Entry(span) | Item::Prologue(span) => {
-                waiting = Some(*span);
-                let (place, word) = if matches!(item, Item::Entry(_)) { (&mut entry, "entry") } else { (&mut prologue, "prologue") };
-                if place.replace(addr).is_some() {
-                    complaints.push(Diagnostic::error(*span, format!("another .{word} in this process")));
-                }
-            }
-            Item::Line { file, line, column, text, span } => {
-                waiting = Some(*span);
-                automatic = false;
-                let file = complaints.take(numbered(FileIndex::new(tables.files.number(file)), *span));
-                if let Some(file) = file {
-                    program.spans.push(CodeSpan { addr, file, line: *line, column: *column, text: text.clone() });
-                }
-            }
-            Item::Statement(text, span) => {
-                if !positions.explicit {
-                    automatic = false;
-                    waiting = Some(*span);
-                    complaints.take(position(tables, *span, text));
-                }
-            }
-            Item::Instruction { opcode, operands, span } => {
-                waiting = None;
-                if automatic {
-                    complaints.take(position(tables, *span, positions.map.snippet(*span)));
-                }
-                let mut operands = Operands { tokens: operands, at: 0, end: span.after(), inside, names, formats: &mut tables.formats };
-                let op = operands.op(*opcode, *span);
-                // An instruction is added anyway, so that addresses stay right while further errors
-                // are searched.
-                program.code.push(complaints.take(op).unwrap_or(Op::Nex {}));
-            }
-        }
-    }
-    if let Some(span) = waiting {
-        complaints.push(Diagnostic::error(span, "no instruction follows this"));
-    }
-    Some((entry, prologue))
 }
 
 /// The operands of one instruction, as the operation table asks for them.

@@ -165,7 +165,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         _ => Por::On,
     };
     let Arguments { slice, no_unused, no_merge, no_dead, format, .. } = *arguments;
-    // SPIN's verifiers always tell what was not reached.
+    // SPIN's verifiers always list the statements that were not reached.
     let one = !arguments.team.is_several() && arguments.saving.resume.is_none();
     let coverage = coverage || (format.is_some() && one && !slice);
     let passes = Passes { unused: !no_unused, slice, merge: !no_merge, dead: !no_dead };

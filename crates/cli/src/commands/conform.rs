@@ -89,8 +89,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let tables = program.program();
     let symbol = |value: i64| i32::try_from(value).ok().and_then(|value| tables.symbol(value)).map(str::to_owned);
-    // A macro has one position for all that it contains. If a part of it is the model's alone, its
-    // steps are hidden, and what the program writes there is no further evidence.
+    // A macro has one position for everything that it contains. If a part of it belongs to the
+    // model alone, its steps are hidden, and the lines that the program writes there are not
+    // evidence.
     let known: BTreeSet<(u32, u32)> = tables.spans.iter().map(|span| (span.line, span.column)).collect();
     let file = path.display().to_string();
     let known: BTreeSet<(u32, u32)> =
@@ -145,15 +146,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// For each process of a type, a trace in which it is the only one that its parent has started: the
-/// processes that exist from the beginning, what the parent did before its loop, what it did
-/// between the last one and this, and what the process itself did.
+/// For each process of a type, a trace in which this process is the only one that its parent has
+/// started. The trace has the processes that exist from the beginning, the steps of the parent
+/// before its loop, its steps between the last process and this one, and the steps of the process
+/// itself.
 fn each(lines: &[(usize, Event)], text: &str, name: &str) -> Vec<Vec<(usize, Event)>> {
     let of_type: BTreeSet<u64> = text.lines().filter_map(|line| started(line, name)).collect();
     let begin: Vec<(usize, Event)> =
         lines.iter().filter(|(_, event)| matches!(event, Event::Start(..) | Event::Active(..))).cloned().collect();
     let mut parts: Vec<Vec<(usize, Event)>> = Vec::new();
-    // Which part a process belongs to; numbers may be used again.
+    // The part that each process belongs to. Numbers of processes may be reused.
     let mut part_of: BTreeMap<u64, usize> = BTreeMap::new();
     // These are the events of each parent before it started its first child.
     let mut first: BTreeMap<u64, Vec<(usize, Event)>> = BTreeMap::new();
@@ -165,7 +167,8 @@ fn each(lines: &[(usize, Event)], text: &str, name: &str) -> Vec<Vec<(usize, Eve
                 let mut part = begin.clone();
                 match first.get(parent) {
                     None => drop(first.insert(*parent, recent.clone())),
-                    // A round begins as this one does; what came before is no part of a round.
+                    // A round begins with the same step as this one; earlier steps belong to no
+                    // round.
                     Some(earlier) => {
                         let round = earlier.iter().position(|(_, event)| recent.first().is_some_and(|(_, begin)| begin == event));
                         part.extend(earlier[..round.unwrap_or(0)].iter().cloned());
@@ -236,7 +239,7 @@ fn departed(arguments: &Arguments, event: &Event, line: usize, steps: usize, dep
     if verdict == "unknown" { Exit::Unknown } else { Exit::Violated }
 }
 
-/// A step in both: the position in the text, the position in C, the values in the model.
+/// A step in the text, in C and in the model: its positions and the values.
 fn told(event: &Event, model: &str, code: &Code, conformance: &Conformance<'_>, narrator: &replay::Narrator) -> String {
     let mut text = match event {
         Event::Step(process, line, column) => {

@@ -1,4 +1,5 @@
-//! Expressions in Rust: every value is an `i32`, and what is stored is cut to the variable's type.
+//! Expressions in Rust: every value is an `i32`, and a stored value is cut to the type of the
+//! variable.
 
 use crate::Generator;
 use promela::ast::{Binary, Expr, ExprKind, Probe, Receive, Reference, TypeName, Unary};

@@ -18,7 +18,7 @@ pub(super) enum First<'s> {
     Fragment(&'s Fragment, Option<&'s Fragment>),
     /// Another statement that is always executable.
     Other(&'s Stmt),
-    /// No statement: the way goes on.
+    /// There is no statement: the process continues at the next node.
     Nothing,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Choice<'s> {
 #[derive(Clone, Default)]
 pub(super) struct Node<'s> {
     pub choices: Vec<Choice<'s>>,
-    /// The atomic sequence that it is in; 0 is none.
+    /// The atomic sequence that the node is in; 0 for none.
     pub sequence: usize,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Graph<'s> {
 
 #[derive(Clone, Copy)]
 struct Around {
-    /// Where `break` leads.
+    /// The target of `break`.
     after: Option<usize>,
     sequence: usize,
 }
@@ -134,7 +134,7 @@ impl<'s> Builder<'s> {
         node
     }
 
-    /// Sequences in each other are one.
+    /// Nested sequences are one sequence.
     fn inner(&mut self, around: Around) -> Around {
         if around.sequence > 0 {
             return around;

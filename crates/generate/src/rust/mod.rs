@@ -1,7 +1,8 @@
 //! The program in Rust: a Cargo project in which every process is a thread.
 //!
-//! Rust has no jumps, so a process is not written by its structure but as a graph: a node for each
-//! place where the model can be, with the choices it has there. Pieces of the program are Rust.
+//! Rust has no jumps, so a process is not written by its structure but as a graph. Each place where
+//! the process can be is a node, with the choices that the process has there. Pieces of the program
+//! are Rust.
 
 mod expression;
 mod graph;
@@ -29,7 +30,8 @@ impl Generator<'_> {
     }
 }
 
-/// Makes the program in Rust. The errors say what has no translation, with positions.
+/// Generates the program in Rust. The errors name the constructs that have no translation, with
+/// positions.
 pub fn program(hybrid: &promela::Hybrid, map: &source::SourceMap, name: &str) -> Result<Generated, Vec<source::Diagnostic>> {
     let options = crate::Options::default();
     let mut generator = Generator::new(hybrid, map, &options);

@@ -98,7 +98,7 @@ impl Generator<'_> {
         }
     }
 
-    /// What stores the initial value of a variable.
+    /// The statement that stores the initial value of a variable.
     fn rust_initial(&mut self, declaration: &Declaration, variable: &Variable, place: &str) -> Vec<String> {
         let length = variable.length.as_ref().and_then(number);
         let places: Vec<String> = match length {
@@ -181,7 +181,7 @@ impl Generator<'_> {
         text
     }
 
-    /// Declarations of the whole body, which hold from its beginning.
+    /// The declarations of the whole body, which are valid from its beginning.
     fn rust_locals(&mut self, steps: &[Step], seen: &mut BTreeSet<String>, own: &mut String, initial: &mut Vec<String>) {
         for step in steps {
             match step {
@@ -217,7 +217,7 @@ impl Generator<'_> {
     }
 
     fn rust_node(&mut self, choices: &[Choice<'_>], held: &dyn Fn(usize) -> bool, out: &mut String) {
-        // A piece of the program may take its time, and a way without a statement needs no lock.
+        // A piece of the program may take long, and an edge without a statement needs no lock.
         if let [Choice { first: First::Fragment(..) | First::Nothing, next, .. }] = choices {
             let body = self.rust_choice(&choices[0]);
             let _ = writeln!(out, "                {body}");
@@ -295,7 +295,7 @@ impl Generator<'_> {
         (at.line, at.column)
     }
 
-    /// What a choice does, apart from its guard.
+    /// The effect of a choice, without its guard.
     fn rust_choice(&mut self, choice: &Choice<'_>) -> String {
         match &choice.first {
             First::Assign(target, value) => {

@@ -1,31 +1,31 @@
-//! Which ports can refer to the same channel.
+//! Classes of ports that can refer to the same channel.
 //!
-//! Ports are divided into classes: two ports are in one class if a reference to a channel can pass
-//! from one to the other, by an assignment, as an argument, in a message or because they are one
-//! variable. So ports of different classes never refer to the same channel, and each class has
-//! channels of the machine of its own. Engines and reductions then see without further analysis
-//! that communications through such ports have nothing to do with each other. Queues that are in
-//! order are not divided: the order of waiting is that of a message, whatever the port.
+//! Two ports are in one class if a reference to a channel can pass from one to the other: by an
+//! assignment, as an argument, in a message, or because they are one variable. So ports of
+//! different classes never refer to the same channel, and each class has its own channels of the
+//! machine. Engines and reductions then see without further analysis that communications through
+//! such ports are independent. Queues with a defined order are not divided, because the order of
+//! waiting belongs to a message, whatever the port.
 //!
-//! The analysis unites whatever is assigned, without regard to the order of statements (B.
-//! Steensgaard, "Points-to analysis in almost linear time", POPL 1996). All elements of an array
-//! are one port here, and so are the parameters of all instances of a process.
+//! The analysis unites the two sides of every assignment, without regard to the order of statements
+//! (B. Steensgaard, "Points-to analysis in almost linear time", POPL 1996). All elements of an
+//! array are one port here, and so are the parameters of all instances of a process.
 
 use super::each_statement;
 use crate::tree::{Action, Argument, Communication, Direction, Expression, Kind, Place, Program, Target, Type};
 use std::collections::{HashMap, HashSet};
 
 /// The most channels of the machine that the messages of a program may take together. With more,
-/// the ports of a type are one class.
+/// all ports of a type are in one class.
 const MAX_CHANNELS: usize = 120;
 
 /// The class of each variable that holds ports.
 pub(super) struct Classes {
-    /// For each node the one it was united with. The first nodes are the variables.
+    /// For each node, the node it was united with. The first nodes are the variables.
     above: Vec<usize>,
-    /// For each message and value that carries ports, its node.
+    /// The node of each value of a message that carries ports.
     carried: HashMap<(usize, usize, usize), usize>,
-    /// Whether classes are not told apart.
+    /// Whether all ports of a type are in one class.
     united: bool,
 }
 
@@ -58,18 +58,18 @@ impl Classes {
                 _ => {}
             });
         }
-        // Each message takes three channels of the machine at most, and two more for its queues.
+        // Each message takes at most three channels of the machine, and two more for its queues.
         let messages: HashSet<_> = used.iter().map(|(message, variable)| (*message, classes.root(*variable))).collect();
         classes.united = messages.len() * 5 > MAX_CHANNELS;
         classes
     }
 
-    /// The class of a port among those of its type, as a number that means nothing else.
+    /// The number of a port's class. It only serves to compare classes of one type.
     pub fn class(&self, port: &Place) -> usize {
         if self.united { 0 } else { self.root(port.variable) }
     }
 
-    /// The name of a port of the class that a reader knows, if the type has several classes.
+    /// The name of a port of the class, for readers, if the type has several classes.
     pub fn name<'p>(&self, program: &'p Program, port: &Place) -> Option<&'p str> {
         let root = self.root(port.variable);
         let of_type = |number: &usize| holds(program, &program.variables[*number].ty) == holds(program, &port.ty);
@@ -92,14 +92,14 @@ impl Classes {
     fn unite(&mut self, a: usize, b: usize) {
         let least = self.root(a).min(self.root(b));
         for mut node in [a, b] {
-            // Whatever lies on the way is brought nearer too, so that ways stay short.
+            // Path compression keeps the paths short.
             while node != least {
                 node = std::mem::replace(&mut self.above[node], least);
             }
         }
     }
 
-    /// A value is stored in a variable.
+    /// Records that a value is stored in a variable.
     fn flow(&mut self, program: &Program, variable: usize, value: &Expression) {
         if let Kind::Load(place) = &value.kind
             && !holds(program, &value.ty).is_empty()

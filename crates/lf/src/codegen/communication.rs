@@ -207,8 +207,8 @@ impl Generator<'_> {
     pub(super) fn communicate(&mut self, communication: &Communication, frame: usize) {
         match &communication.what {
             Direction::Send(values) => self.send(communication, values, frame),
-            // Whether a value equals a constant is known only when the message is there, so this
-            // waits as a SELECT does.
+            // Whether a value equals a constant is known only when the message has arrived, so the
+            // process waits as in a `SELECT`.
             Direction::Receive(targets) if targets.iter().any(|target| matches!(target, Target::Match(_))) => {
                 let clause = Clause { communication: communication.clone(), guard: None, body: Vec::new() };
                 self.select(&[clause], frame);

@@ -12,7 +12,7 @@ impl Generator<'_> {
     /// Pushes the value of a scalar expression.
     pub(super) fn value(&mut self, expression: &Expression, frame: usize) {
         if self.outside.depends(expression) {
-            // Any value; where it decides something, it is not asked for.
+            // The value is any value. Where it decides something, it is not computed.
             return self.constant(0);
         }
         match &expression.kind {

@@ -1,14 +1,14 @@
 //! Decisions that depend on an environment that sends any values (`crate::outside`).
 //!
-//! A condition that depends on the environment is free: the code has a way for each result. In a
-//! conjunction or disjunction only the operands that depend on it are free. A value that depends on
-//! the environment is never computed; 0 stands for it, and where its computation could fail, the
-//! code has a way that fails. Whether it could fail follows from the types of its variables: each
-//! of them can have every value of its type.
+//! A condition that depends on the environment is free: the code has a path for each result. In a
+//! conjunction or disjunction, only the operands that depend on the environment are free. A value
+//! that depends on the environment is never computed, and 0 stands for it. If its computation could
+//! fail, the code has a path that fails. Whether it could fail follows from the types of its
+//! variables: each of them can have every value of its type.
 //!
-//! A clause of `SELECT` with a guard that depends on the environment is taken or not for as long as
-//! the process waits there: it may be that no partner ever sends a value for which the guard is
-//! true. So the process chooses before it waits.
+//! A clause of `SELECT` whose guard depends on the environment is either taken or not as long as
+//! the process waits there, because it may be that no partner ever sends a value for which the
+//! guard is true. So the process chooses before it waits.
 
 use super::{Generator, Mark};
 use crate::resolve::{number, range};
@@ -52,7 +52,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Refuses a loop of which it depends on the environment whether it ends.
+    /// Refuses a loop if the environment decides whether it ends.
     pub(super) fn refuse_endless(&mut self, is_endless: bool, span: Span) {
         if is_endless {
             self.refuse(span, "whether this loop ends depends on what the environment sends, and it ends no action");
@@ -93,7 +93,7 @@ impl Generator<'_> {
     }
 
     /// Adds the failures that a statement can have because of values from the environment. The
-    /// conditions of `IF`, loops and `ASSERT` have their own where they are computed.
+    /// failures of conditions of `IF`, loops and `ASSERT` are added where these are computed.
     pub(super) fn statement_failures(&mut self, statement: &Statement, frame: usize) {
         if self.outside.is_empty() {
             return;
@@ -152,7 +152,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Refuses a port of which it depends on the environment which one it is.
+    /// Refuses a port if the environment decides which port it is.
     fn known_port(&mut self, port: &Place) {
         if self.outside.is_unknown(port) {
             self.refuse(port.span, "it depends on what the environment sends which port this is");
@@ -167,7 +167,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The failure of a loop whose limit may be no number of the variable's type.
+    /// Adds the failure of a loop whose limit may not fit the type of its variable.
     pub(super) fn limit_failures(&mut self, count: &Count) {
         let (least, greatest) = interval(&count.limit);
         let (first, last) = range(&count.counter.ty);
@@ -194,7 +194,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Adds a way on which a fault happens.
+    /// Adds a path on which a fault happens.
     fn may_fail_here(&mut self, how: Failure) {
         let good = self.mark();
         self.or_at(good);
@@ -286,7 +286,7 @@ impl Generator<'_> {
         inside || !own_failures(value).is_empty()
     }
 
-    /// Whether it depends on the environment if a clause is taken.
+    /// Whether the environment decides if a clause is taken.
     fn is_free(&self, clause: &Clause) -> bool {
         let communication = &clause.communication;
         let matches = match &communication.what {
@@ -301,8 +301,8 @@ impl Generator<'_> {
         matches || clause.guard.as_ref().is_some_and(|guard| self.outside.depends(guard))
     }
 
-    /// Chooses which clauses may be taken, among those of which the environment decides it. Returns
-    /// for each of these the local with the choice.
+    /// Chooses which clauses may be taken, among those that the environment decides about. Returns,
+    /// for each of these, the local with the choice.
     pub(super) fn choose_clauses(&mut self, clauses: &[Clause]) -> Vec<Option<LocalId>> {
         let mut chosen = Vec::new();
         for (number, clause) in clauses.iter().enumerate() {

@@ -56,7 +56,7 @@ pub struct Options {
     /// Whether a program without a model of its devices gets one that represents the devices of a
     /// run: any byte can be read from any port, and any line interrupts at any time.
     pub host: bool,
-    /// What can be typed at the console in that model. A run has the console of its host instead.
+    /// The input of the console in that model. A run uses the console of its host instead.
     pub console: Option<Console>,
     /// Whether an open program is closed by an environment, and with which values.
     pub close: Option<Values>,
@@ -92,7 +92,7 @@ pub(crate) struct Generator<'a> {
     fixed_ports: HashSet<usize>,
     /// The fixed ports that have their channel before anything else happens.
     early_ports: HashSet<usize>,
-    /// What depends on the environment, if it sends any values.
+    /// The variables and values that depend on the environment, if it sends any values.
     outside: Outside,
     globals: Vec<Variable>,
     global_homes: HashMap<usize, Home>,
@@ -366,7 +366,7 @@ impl<'a> Generator<'a> {
         self.emit(Op::Ndet { target: Addr(mark.0) });
     }
 
-    /// Says what is wrong if the next instruction fails, by a name of `bytecode::VIOLATIONS`.
+    /// Names the failure of the next instruction, by a name of `bytecode::VIOLATIONS`.
     fn name_failure(&mut self, name: &str) {
         let mark = self.mark();
         self.place_mark(mark);
@@ -374,8 +374,8 @@ impl<'a> Generator<'a> {
         self.labels.push((mark, label, bytecode::LabelKind::default()));
     }
 
-    /// Raises a fault unless the value on top is a number that a set can hold. The length is 32,
-    /// or less where the fault is to happen.
+    /// Raises a fault unless the value on top is a number that a set can hold. The length is 32. It
+    /// is smaller if the fault is meant to happen.
     fn set_element(&mut self, length: u32) {
         self.name_failure("set_element");
         self.emit(Op::Chk { length });

@@ -44,7 +44,7 @@ impl Generator<'_> {
                 self.statements(last, frame);
                 self.place_mark(end);
                 if branches.iter().any(|(condition, _)| self.outside.depends(condition)) {
-                    // Ways that have come to the same state are continued once.
+                    // Paths that have reached the same state are continued once.
                     self.step(Mode::Invisible);
                 }
             }
@@ -141,8 +141,8 @@ impl Generator<'_> {
         }
     }
 
-    /// The body of a loop that counts and ends actions, without its last statement, and that
-    /// statement: the next value of the variable that the condition begins with.
+    /// Divides the body of a loop that counts and ends actions into its last statement and the
+    /// rest. The last statement gives the variable of the condition its next value.
     fn counting<'s>(&self, condition: &Expression, body: &'s [Statement]) -> Option<(&'s [Statement], &'s Statement)> {
         let (last, rest) = body.split_last()?;
         let (Kind::Binary(_, left, right), Action::Assign(place, _)) = (&condition.kind, &last.kind) else { return None };
@@ -160,8 +160,9 @@ impl Generator<'_> {
         (counts && fixed && plain && rest.iter().any(ends_action)).then_some((rest, last))
     }
 
-    /// A loop that counts. Whether it goes on is decided before the variable changes, by its next
-    /// value: then the condition of each way is one over the state, which a reduction can evaluate.
+    /// A loop that counts. The code decides whether the loop continues before the variable changes,
+    /// by its next value. The condition of each path is then a condition on the state, which a
+    /// reduction can evaluate.
     fn count(&mut self, condition: &Expression, body: &[Statement], next: &Statement, frame: usize) {
         let (Kind::Binary(how, _, right), Action::Assign(place, value)) = (&condition.kind, &next.kind) else { return };
         let again = Kind::Binary(*how, Box::new(value.clone()), right.clone());
@@ -321,7 +322,7 @@ impl Generator<'_> {
     }
 }
 
-/// Whether a statement ends an action on all its ways.
+/// Whether a statement ends an action on all its paths.
 fn ends_action(statement: &Statement) -> bool {
     matches!(statement.kind, Action::Communicate(_) | Action::Select(_) | Action::Choice(_) | Action::Reschedule)
 }

@@ -380,7 +380,7 @@ impl Generator<'_> {
                         self.constant(*length as i32);
                         self.emit(Op::Mul {});
                     }
-                    // An index that the environment decides is any one.
+                    // If the environment decides the index, any index will do.
                     self.value(expression, *frame);
                     if !self.outside.depends(expression) {
                         self.emit(Op::Chk { length: *length });

@@ -36,9 +36,9 @@ pub(super) struct Emitter<'a> {
     states: HashMap<(usize, u32), Mark>,
     labels: Vec<Label>,
     spans: Vec<bytecode::Span>,
-    /// SPIN's numbers of transitions: from each address on, until the next.
+    /// The numbers that SPIN gives to transitions. Each is valid from its address to the next one.
     pub numbers: Vec<(Addr, u32)>,
-    /// The number of the first element of the process type whose code is made.
+    /// The number of the first element of the process type whose code is being generated.
     pub first_number: u32,
     formats: Vec<String>,
     format_ids: HashMap<String, FormatId>,
@@ -131,7 +131,7 @@ impl<'a> Emitter<'a> {
         labels.get(label).copied().filter(|state| live.contains(state))
     }
 
-    /// The code from here on has this position in the source.
+    /// Sets the position in the source of the code from here on.
     pub fn position(&mut self, span: Span) {
         if self.is_full() {
             return;
@@ -151,7 +151,7 @@ impl<'a> Emitter<'a> {
         self.add_span(addr, places.map_or(span, |places| places.used), text);
     }
 
-    /// What follows is this transition, by the number of its element.
+    /// Sets the transition, by the number of its element, to which the code from here on belongs.
     pub fn number(&mut self, id: u32) {
         let (addr, number) = (self.address(), self.first_number + id);
         while self.numbers.last().is_some_and(|(last, _)| *last == addr) {

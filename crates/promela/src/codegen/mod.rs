@@ -35,13 +35,13 @@ use bytecode::{
 use emitter::Emitter;
 use source::{Diagnostic, SourceMap, Span};
 
-/// What is made of a model.
+/// The result of compiling a model.
 pub struct Generated {
     pub program: Program,
-    /// The atoms of expressions whose values are asked for, list by list.
+    /// The atoms of the expressions whose values are requested, list by list.
     pub values: Vec<Vec<AtomId>>,
-    /// SPIN's numbers of transitions: from each address on, until the next. Empty if they are not
-    /// known, because statements are C code.
+    /// The numbers that SPIN gives to transitions. Each is valid from its address to the next one.
+    /// There are none if statements are C code, because their numbers are not known.
     pub numbers: Vec<(Addr, u32)>,
 }
 
@@ -94,8 +94,8 @@ pub fn generate(
     (!diagnostics[before..].iter().any(Diagnostic::is_error)).then_some(Generated { program, values, numbers })
 }
 
-/// How many elements SPIN has made before those of a process type: of the process types and of the
-/// claims and traces before it. It reads formulas last.
+/// The number of elements that SPIN makes before those of a process type: the elements of the
+/// process types, claims and traces before it. SPIN reads formulas last.
 fn elements_before(model: &Model, graphs: &[Graph], automata: &[Graph], index: usize) -> u32 {
     let claims = model.automata.iter().zip(automata).filter(|(automaton, _)| automaton.after <= index).map(|(_, graph)| graph);
     graphs[..index].iter().chain(claims).map(|graph| graph.elements).sum()
@@ -116,7 +116,7 @@ fn check_control_states(model: &Model, program: &Program, diagnostics: &mut Vec<
     }
 }
 
-/// The numbers the machine has room for.
+/// Reports tables that exceed the numbers of the machine.
 fn check_limits(model: &Model, diagnostics: &mut Vec<Diagnostic>) {
     let mut check = |count: usize, most: usize, span: Span, what: &str| {
         if count > most {

@@ -35,8 +35,8 @@ pub struct Graph {
     pub actions: Vec<(Action, Span)>,
     /// Labels and their states.
     pub labels: Vec<(String, u32)>,
-    /// How many elements SPIN makes of the body, reached or not. SPIN numbers the elements of all
-    /// bodies one after the other.
+    /// The number of elements that SPIN makes of the body, including those that are never reached.
+    /// SPIN numbers the elements of all bodies one after the other.
     pub elements: u32,
 }
 
@@ -96,7 +96,7 @@ pub struct State {
 /// A transition from a control state.
 #[derive(Clone, Debug)]
 pub struct Transition {
-    /// The element it was made of, from zero: copies of a transition share it.
+    /// The number of the element it was made of, from zero. Copies of a transition share it.
     pub id: u32,
     /// Its effect.
     pub effect: Effect,

@@ -48,8 +48,8 @@ impl Parser {
         matches!(self.peek(), Tok::End | Tok::Op(Op::RBrace | Op::Sep) | Tok::Key(Key::Od | Key::Fi)) || self.at_word_of_unit()
     }
 
-    /// Whether this word begins what can only stand outside a process. In a process, something
-    /// before it is not closed.
+    /// Whether this word begins a unit, which cannot occur inside a process. Inside a process it
+    /// shows that something before it is not closed.
     fn at_word_of_unit(&self) -> bool {
         matches!(self.peek(), Tok::Key(Key::Active | Key::Proctype | Key::DProctype | Key::Init | Key::Never | Key::Inline | Key::Ltl))
     }
@@ -540,7 +540,7 @@ impl Parser {
             if *self.peek() != Tok::Name("in".into()) {
                 return Err(self.report(diagnostic));
             }
-            // As in `for`, which has both; the range is read all the same.
+            // A `for` accepts `in` here, so users write it. The range is read all the same.
             let fix = self.span();
             self.report(diagnostic.with_fix(fix, ":"));
         }

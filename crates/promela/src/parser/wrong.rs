@@ -1,13 +1,13 @@
-//! Messages about text that is no token, and about text that came out of a macro.
+//! Messages about text that is not a token, and about text that a macro produced.
 
 use super::{Parser, Reported};
 use crate::token::{Key, Op, Tok, Token};
 use source::Diagnostic;
 
-/// The longest expansion that is told.
+/// The longest expansion that a message shows.
 const EXPANSION_MAX: usize = 60;
 
-/// A hint for text that is no token, by the reason.
+/// A hint for text that is not a token, by the reason.
 pub(crate) fn hint_for_bad(reason: &str) -> Option<&'static str> {
     [
         ("a comment", "a comment ends with `*/`"),
@@ -21,7 +21,7 @@ pub(crate) fn hint_for_bad(reason: &str) -> Option<&'static str> {
 }
 
 impl Parser {
-    /// A message about the current token if it is none: an unclosed comment, a wrong character.
+    /// Reports the current text if it is not a token: an unclosed comment, a wrong character.
     pub(super) fn bad_token(&mut self) -> Option<Reported> {
         let Tok::Bad(reason) = self.peek() else { return None };
         let hint = hint_for_bad(reason).map(str::to_owned);
@@ -29,8 +29,8 @@ impl Parser {
         Some(self.report(diagnostic))
     }
 
-    /// The message with the expansion of the macro from which the text before it comes, or the text
-    /// itself: the user sees only the name of the macro.
+    /// Adds to a message the text that a macro expands to, because the user sees only the name of
+    /// the macro. This is the macro from which the text before the error comes, or the text itself.
     pub(super) fn with_expansion(&self, diagnostic: Diagnostic) -> Diagnostic {
         let is_made = |token: &&Token| token.written != token.span && token.span.file == token.written.file;
         let near = [Some(self.at), self.at.checked_sub(1)].into_iter().flatten();
@@ -46,7 +46,7 @@ impl Parser {
             }
             text.push_str(&token.kind.spelling());
         }
-        // A macro that is one token is no surprise.
+        // An expansion to one token needs no explanation.
         if text.chars().count() > EXPANSION_MAX || self.tokens[first..].iter().take_while(here).count() < 2 {
             return diagnostic;
         }
@@ -56,7 +56,7 @@ impl Parser {
         diagnostic.with_label(site, format!("this expands to `{text}`"))
     }
 
-    /// `int f() { … }`: the parenthesis after a declaration was meant as a function.
+    /// `int f() { … }`: the user meant a function of C.
     pub(super) fn function_of_c(&mut self, name: Option<&Tok>) -> Reported {
         let hint = match name {
             Some(Tok::Name(name)) if &**name == "main" => super::foreign::hint_for_word("main"),
@@ -76,8 +76,8 @@ impl Parser {
         reported
     }
 
-    /// A block that ends without its `}` before the next option or the end of the selection: the
-    /// text is read as if the brace was there.
+    /// Handles a block whose `}` is missing before the next option or the end of the selection: the
+    /// text is read as if the brace were there.
     pub(super) fn close_block(&mut self, open: source::Span) -> super::Parsed<()> {
         if !matches!(self.peek(), Tok::Op(Op::Sep) | Tok::Key(Key::Fi | Key::Od)) {
             return self.close_brace(open).map(|_| ());

@@ -9,7 +9,7 @@ use source::{Diagnostic, Span, counted};
 /// The most fields of a message.
 pub(super) const MAX_FIELDS: usize = 32;
 
-/// How many fields of a type are named where one is missing.
+/// The number of fields of a type that a message about a missing field lists.
 const SHOWN_FIELDS: usize = 8;
 
 /// The meaning of a reference.

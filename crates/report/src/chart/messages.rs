@@ -1,7 +1,7 @@
 //! Finds the send that belongs to each receive.
 //!
-//! A trace does not contain this, but the contents of the channels before and after each step do.
-//! This module therefore needs to know no language's syntax of send and receive.
+//! A trace does not contain this information, but the contents of the channels before and after
+//! each step do. So this module does not depend on the syntax of send and receive in any language.
 
 use replay::Narrator;
 

@@ -27,7 +27,7 @@ const LINE: i64 = 14;
 const TITLE: i64 = 34;
 /// The room above a row in which a process creates several others.
 const FAMILY: i64 = 16;
-/// After so many rows the names of the processes are told again, for readers who have scrolled.
+/// The number of rows after which the names of the processes are repeated, for readers who scroll.
 const NAMES_EVERY: usize = 20;
 
 const STYLE: &str = "

@@ -1,13 +1,12 @@
-//! Expressions of C: their values, and the objects they name.
+//! Expressions of C: their values and their effects.
 
 use super::types::{CType, Int, Number};
 use super::{Binding, Lower, Object, Stop};
 use crate::ast::{Binary, Unary};
 use crate::model::{Action, Ex, Node, Stm, Target};
 use crate::resolve::constant;
-use lang_c::ast::{BinaryOperator, Constant, Expression, IntegerBase, IntegerSize, MemberOperator, UnaryOperator};
+use lang_c::ast::{BinaryOperator, Constant, Expression, IntegerBase, IntegerSize, UnaryOperator};
 use lang_c::span::{Node as CNode, Span as CSpan};
-use source::did_you_mean;
 
 /// The most elements that one assignment of a structure copies.
 const MAX_COPIED: usize = 4096;
@@ -32,7 +31,7 @@ pub(super) fn int(ex: Ex) -> Value {
     Value { ex, number: Number::I32 }
 }
 
-fn is_const(ex: &Ex) -> Option<i32> {
+pub(super) fn is_const(ex: &Ex) -> Option<i32> {
     match ex {
         Ex::Const(n) => Some(*n),
         _ => None,
@@ -56,7 +55,7 @@ pub(super) fn unary(op: Unary, a: Ex) -> Ex {
 }
 
 /// The value, which must lie between bounds.
-fn within(low: i32, high: i32, a: Ex) -> Ex {
+pub(super) fn within(low: i32, high: i32, a: Ex) -> Ex {
     match a {
         Ex::Const(n) if (low..=high).contains(&n) => Ex::Const(n),
         a => Ex::Within(low, high, Box::new(a)),
@@ -64,7 +63,7 @@ fn within(low: i32, high: i32, a: Ex) -> Ex {
 }
 
 /// The exact result, which must fit.
-fn exact(op: Binary, a: Ex, b: Ex) -> Ex {
+pub(super) fn exact(op: Binary, a: Ex, b: Ex) -> Ex {
     if let (Some(x), Some(y)) = (is_const(&a), is_const(&b)) {
         let value = match op {
             Binary::Add => x.checked_add(y),
@@ -78,7 +77,7 @@ fn exact(op: Binary, a: Ex, b: Ex) -> Ex {
     Ex::Exact(op, Box::new(a), Box::new(b))
 }
 
-fn is_truth(ex: &Ex) -> bool {
+pub(super) fn is_truth(ex: &Ex) -> bool {
     match ex {
         Ex::Const(n) => *n == 0 || *n == 1,
         Ex::Unary(op, _) => *op == Unary::Not,
@@ -152,153 +151,6 @@ impl Lower<'_, '_> {
         let ex = self.narrowed(value, int);
         self.emit(Action::Assign(Target::Place(place), ex), at)
     }
-
-    // --- Objects
-    // --------------------------------------------------------------------------------
-
-    pub(super) fn binding(&self, name: &str) -> Option<Binding> {
-        let inner = self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned();
-        inner.or_else(|| self.r.c.objects.get(name).cloned().map(Binding::Object))
-    }
-
-    fn unknown(&mut self, name: &str, at: CSpan) -> Stop {
-        let in_model = self.r.globals.contains_key(name).then(|| format!("a variable of the model is `now.{name}` in C"));
-        let local = self
-            .local(name)
-            .is_some()
-            .then(|| format!("a local variable is `P->{name}` in C, with the name of the process type behind `P`"));
-        let hint = local.or(in_model).or_else(|| {
-            let names: Vec<String> =
-                self.scopes.iter().flat_map(|scope| scope.keys().cloned()).chain(self.r.c.objects.keys().cloned()).collect();
-            did_you_mean(name, names.iter().map(String::as_str))
-        });
-        self.wrong_perhaps(at, format!("`{name}` is not declared in C"), hint)
-    }
-
-    /// The object that an expression names.
-    pub(super) fn object(&mut self, e: &CNode<Expression>) -> Result<Object, Stop> {
-        match &e.node {
-            Expression::Identifier(name) => match self.binding(&name.node.name) {
-                Some(Binding::Object(object)) => Ok(object),
-                Some(Binding::Pointer(_)) => {
-                    Err(self.wrong_with(e.span, "a pointer cannot be changed", "change what it points to, by `*` or `->`"))
-                }
-                Some(Binding::Value(..)) => Err(self.wrong(e.span, "a condition in C must not change anything")),
-                None => Err(self.unknown(&name.node.name, e.span)),
-            },
-            Expression::Member(member) => {
-                let (base, name) = (&member.node.expression, &member.node.identifier);
-                let root = match &base.node {
-                    Expression::Identifier(root) if self.binding(&root.node.name).is_none() => Some(root.node.name.as_str()),
-                    _ => None,
-                };
-                let direct = member.node.operator.node == MemberOperator::Direct;
-                if direct && root == Some("now") {
-                    let found = self.global(&name.node.name);
-                    return found.ok_or_else(|| self.no_global(&name.node.name, name.span));
-                }
-                if let (false, Some(process)) = (direct, root.and_then(|root| root.strip_prefix('P'))) {
-                    return self.of_process(process, &name.node.name, e.span);
-                }
-                let object = if direct { self.object(base)? } else { self.pointer(base)? };
-                let CType::Struct(index) = object.ty else { return Err(self.wrong(base.span, "this is not a structure")) };
-                let fields: Vec<&str> = self.r.c.structs[index].fields.iter().map(|(field, _)| field.as_str()).collect();
-                match fields.iter().position(|field| **field == name.node.name) {
-                    Some(number) => Ok(self.field_at(&object, index, number)),
-                    None => {
-                        let hint = did_you_mean(&name.node.name, fields);
-                        let message = format!("there is no field `{}`", name.node.name);
-                        Err(self.wrong_perhaps(name.span, message, hint))
-                    }
-                }
-            }
-            Expression::BinaryOperator(operation) if operation.node.operator.node == BinaryOperator::Index => {
-                let element = self.pointer(&operation.node.lhs)?;
-                let index = self.value(&operation.node.rhs)?;
-                self.moved(element, index.ex, e.span)
-            }
-            Expression::UnaryOperator(operation) if operation.node.operator.node == UnaryOperator::Indirection => {
-                self.pointer(&operation.node.operand)
-            }
-            Expression::Cast(cast) => self.object(&cast.node.expression),
-            _ => Err(self.wrong(e.span, "this is not the name of a variable")),
-        }
-    }
-
-    fn no_global(&mut self, name: &str, at: CSpan) -> Stop {
-        let names: Vec<String> = self.r.globals.keys().map(|k| k.to_string()).chain(self.r.c.state.keys().cloned()).collect();
-        let hint = did_you_mean(name, names.iter().map(String::as_str));
-        let message = format!("the state has no variable `{name}`");
-        self.wrong_perhaps(at, message, hint)
-    }
-
-    fn of_process(&mut self, process: &str, name: &str, at: CSpan) -> Result<Object, Stop> {
-        let own = self.r.current.as_ref().is_some_and(|current| &*current.c_process == process);
-        if !own {
-            let message = format!("only a process of the type `{process}` can name its variables by `P{process}`");
-            return Err(self.wrong_with(at, message, "a variable that several processes use is global"));
-        }
-        self.local(name).ok_or_else(|| self.wrong(at, format!("`{process}` has no variable `{name}`")))
-    }
-
-    /// The object that a pointer points to.
-    pub(super) fn pointer(&mut self, e: &CNode<Expression>) -> Result<Object, Stop> {
-        match &e.node {
-            Expression::Identifier(name) => {
-                if let Some(Binding::Pointer(object)) = self.binding(&name.node.name) {
-                    return Ok(object);
-                }
-            }
-            Expression::UnaryOperator(operation) if operation.node.operator.node == UnaryOperator::Address => {
-                return self.object(&operation.node.operand);
-            }
-            Expression::BinaryOperator(operation) if operation.node.operator.node == BinaryOperator::Plus => {
-                let base = self.pointer(&operation.node.lhs)?;
-                let index = self.value(&operation.node.rhs)?;
-                return self.moved(base, index.ex, e.span);
-            }
-            Expression::Cast(cast) => {
-                let to = self.type_name(&cast.node.type_name)?;
-                let object = self.pointer(&cast.node.expression)?;
-                let fits = matches!(&to, CType::Pointer(target) if **target == object.ty || **target == CType::Void);
-                return if fits { Ok(object) } else { Err(self.wrong(e.span, "a pointer to another type")) };
-            }
-            _ => {}
-        }
-        let object = self.object(e)?;
-        match object.ty {
-            CType::Array(..) => Ok(self.element(&object, Ex::Const(0))),
-            _ => Err(self.wrong(e.span, "this is not a pointer")),
-        }
-    }
-
-    /// The element at this distance.
-    fn moved(&mut self, mut object: Object, by: Ex, at: CSpan) -> Result<Object, Stop> {
-        if by == Ex::Const(0) {
-            return Ok(object);
-        }
-        match object.indices.pop() {
-            Some(Ex::Const(0)) => object.indices.push(by),
-            Some(index) => object.indices.push(binary(Binary::Add, index, by)),
-            None => return Err(self.wrong(at, "this is not an array")),
-        }
-        Ok(object)
-    }
-
-    /// The object with constant indices.
-    pub(super) fn fixed(&mut self, mut object: Object, at: CSpan) -> Result<Object, Stop> {
-        for index in &mut object.indices {
-            if is_const(index).is_none() && !self.pure {
-                let slot = self.temporary(&CType::Int(Int::new(32, true)), at)?;
-                self.store(&slot, int(index.clone()), at)?;
-                *index = self.load(&slot, at)?.ex;
-            }
-        }
-        Ok(object)
-    }
-
-    // --- Values
-    // ---------------------------------------------------------------------------------
 
     /// Evaluates an expression for its effects.
     pub(super) fn effect(&mut self, e: &CNode<Expression>) -> Result<(), Stop> {
@@ -493,7 +345,7 @@ impl Lower<'_, '_> {
     }
 
     /// A value that is one of two, with the effects of computing it.
-    fn choice(
+    pub(super) fn choice(
         &mut self,
         condition: Ex,
         at: CSpan,
@@ -655,114 +507,6 @@ impl Lower<'_, '_> {
                 self.arithmetic(op, a, b, at)
             }
         }
-    }
-
-    /// `a && b`, `a || b`.
-    fn lazy(&mut self, lhs: &CNode<Expression>, rhs: &CNode<Expression>, and: bool, at: CSpan) -> Result<Value, Stop> {
-        let a = self.value(lhs)?.ex;
-        match is_const(&a) {
-            Some(n) if (n == 0) == and => return Ok(int(Ex::Const(i32::from(!and)))),
-            _ => {}
-        }
-        let before = std::mem::take(&mut self.out);
-        let b = self.value(rhs)?.ex;
-        let code = std::mem::replace(&mut self.out, before);
-        let op = if and { Binary::And } else { Binary::Or };
-        if code.is_empty() {
-            return Ok(int(binary(op, a, b)));
-        }
-        let truth = |ex: Ex| int(if is_truth(&ex) { ex } else { binary(Binary::Ne, ex, Ex::Const(0)) });
-        let decided = int(Ex::Const(i32::from(!and)));
-        let continued = move |lower: &mut Self| {
-            lower.out = code;
-            Ok(truth(b))
-        };
-        match and {
-            true => self.choice(a, at, continued, |_| Ok(decided)),
-            false => self.choice(a, at, |_| Ok(decided), continued),
-        }
-    }
-
-    pub(super) fn arithmetic(&mut self, op: Binary, a: Value, b: Value, at: CSpan) -> Result<Value, Stop> {
-        if matches!(op, Binary::Shl | Binary::Shr) {
-            return self.shift(op, a, b, at);
-        }
-        let number = a.number.max(b.number);
-        let (x, y) = (self.converted(a, number), self.converted(b, number));
-        let comparison = matches!(op, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge);
-        let ex = match (number, op) {
-            (Number::U32, Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge) => {
-                let sign = |ex| binary(Binary::BitXor, ex, Ex::Const(i32::MIN));
-                binary(op, sign(x), sign(y))
-            }
-            (Number::U32, Binary::Div | Binary::Rem) => return self.unsigned_division(op, x, y, at),
-            (Number::I64, Binary::Add | Binary::Sub | Binary::Mul) | (Number::U64, Binary::Add | Binary::Mul) => exact(op, x, y),
-            (Number::U64, Binary::Sub) => within(0, i32::MAX, exact(op, x, y)),
-            (Number::I64, Binary::Div | Binary::Rem) => binary(op, within(-i32::MAX, i32::MAX, x), y),
-            _ => binary(op, x, y),
-        };
-        Ok(Value { ex, number: if comparison { Number::I32 } else { number } })
-    }
-
-    /// Unsigned division by a signed one of half the number (Hacker's Delight, section 9-3).
-    fn unsigned_division(&mut self, op: Binary, x: Ex, y: Ex, at: CSpan) -> Result<Value, Stop> {
-        let done = |ex| Ok(Value { ex, number: Number::U32 });
-        if let (Some(a), Some(b)) = (is_const(&x), is_const(&y))
-            && b != 0
-        {
-            let (a, b) = (a as u32, b as u32);
-            return done(Ex::Const(if op == Binary::Div { a / b } else { a % b } as i32));
-        }
-        let (x, y) = if self.pure { (x, y) } else { (self.held(x, at)?, self.held(y, at)?) };
-        let half = binary(Binary::BitAnd, binary(Binary::Shr, x.clone(), Ex::Const(1)), Ex::Const(i32::MAX));
-        let about = binary(Binary::Shl, binary(Binary::Div, half, y.clone()), Ex::Const(1));
-        let rest = binary(Binary::Sub, x.clone(), binary(Binary::Mul, about.clone(), y.clone()));
-        let sign = |ex| binary(Binary::BitXor, ex, Ex::Const(i32::MIN));
-        let more = binary(Binary::Ge, sign(rest), sign(y.clone()));
-        let quotient = binary(Binary::Add, about, more);
-        // A divisor above the largest signed number is contained at most once in the dividend.
-        let once = binary(Binary::Ge, sign(x.clone()), sign(y.clone()));
-        let large = binary(Binary::Lt, y.clone(), Ex::Const(0));
-        let quotient = Ex::Conditional(Box::new(large), Box::new(once), Box::new(quotient));
-        match op {
-            Binary::Div => done(quotient),
-            _ => done(binary(Binary::Sub, x, binary(Binary::Mul, quotient, y))),
-        }
-    }
-
-    /// The value in a variable, if it is used several times.
-    pub(super) fn held(&mut self, ex: Ex, at: CSpan) -> Result<Ex, Stop> {
-        if matches!(ex, Ex::Const(_) | Ex::Load(_)) {
-            return Ok(ex);
-        }
-        let slot = self.temporary(&CType::Int(Int::new(32, false)), at)?;
-        self.store(&slot, Value { ex, number: Number::U32 }, at)?;
-        Ok(self.load(&slot, at)?.ex)
-    }
-
-    fn shift(&mut self, op: Binary, a: Value, b: Value, at: CSpan) -> Result<Value, Stop> {
-        let (x, by) = (a.ex, b.ex);
-        let ex = match (a.number, op) {
-            (Number::U32, Binary::Shr) => match is_const(&by) {
-                Some(0) => x,
-                Some(n) => binary(Binary::BitAnd, binary(Binary::Shr, x, Ex::Const(n)), Ex::Const((u32::MAX >> (n & 31)) as i32)),
-                None => {
-                    let mask = binary(Binary::Shr, Ex::Const(i32::MAX), binary(Binary::Sub, by.clone(), Ex::Const(1)));
-                    let moved = binary(Binary::BitAnd, binary(Binary::Shr, x.clone(), by.clone()), mask);
-                    Ex::Conditional(Box::new(by), Box::new(moved), Box::new(x))
-                }
-            },
-            (Number::I64 | Number::U64, Binary::Shl) => match is_const(&by) {
-                Some(n @ 0..=30) => exact(Binary::Mul, x, Ex::Const(1 << n)),
-                _ => return Err(self.wrong(at, "a number of 64 bits is shifted only by a number of places from 0 to 30")),
-            },
-            (Number::I64 | Number::U64, _) => match is_const(&by) {
-                Some(n @ 0..=31) => binary(Binary::Shr, x, Ex::Const(n)),
-                _ => return Err(self.wrong(at, "a number of 64 bits is shifted only by a number of places from 0 to 31")),
-            },
-            _ => binary(op, x, by),
-        };
-        Ok(Value { ex, number: a.number })
     }
 }
 

@@ -10,8 +10,10 @@
 //! function is a scratch variable of the process. Functions are expanded where they are called. A
 //! pointer is known when the model is read: it stands for the object it was made from.
 
+mod arithmetic;
 mod call;
 mod expression;
+mod object;
 pub(crate) mod outline;
 mod pure;
 mod read;
@@ -132,7 +134,7 @@ struct Return {
     used: bool,
 }
 
-/// A label of C: what it is called in the model, whether it has been set, and the first `goto`.
+/// A label of C: its name in the model, whether it has been set, and the first `goto` to it.
 #[derive(Debug)]
 struct Goto {
     label: Text,

@@ -1,10 +1,10 @@
-//! Which names a piece of C uses that it does not declare itself.
+//! The names that a piece of C uses without declaring them.
 //!
 //! A generated program contains pieces of C as they are, except for names that mean something else
 //! there: `now.x` and `P->x` are SPIN's names for variables of the model, and a variable that a
-//! `c_decl` declares is shared by all processes. This module finds these names by scope, so that a
-//! field, a parameter or a local variable of the same name stays what it is. A piece that is not C
-//! is an error with a position, before any compiler has seen it.
+//! `c_decl` declares is shared by all processes. This module finds these names by scope, so a
+//! field, a parameter or a local variable of the same name is not changed. A piece that is not C is
+//! an error with a position, before any compiler sees it.
 
 use super::read::{self, Mistake};
 use lang_c::ast as c;
@@ -12,7 +12,7 @@ use lang_c::span::{Node, Span};
 use lang_c::visit::{self, Visit};
 use std::collections::BTreeSet;
 
-/// What a piece of C must be.
+/// The syntactic kind of a piece of C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceKind {
     /// Declarations outside functions.
@@ -25,7 +25,7 @@ pub enum PieceKind {
     Expression,
 }
 
-/// What a name in a piece of C means.
+/// The meaning of a name in a piece of C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A name that the piece does not declare.
@@ -36,14 +36,14 @@ pub enum Meaning {
     Local(String, String),
 }
 
-/// The part of a text that a name takes.
+/// A name in a piece of C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameInC {
     /// The offset at which it begins.
     pub start: usize,
     /// The offset after it.
     pub end: usize,
-    /// What it means.
+    /// Its meaning.
     pub meaning: Meaning,
 }
 
@@ -76,12 +76,12 @@ pub struct Outline {
 pub struct NotC {
     /// The offset at which the text cannot be continued.
     pub offset: usize,
-    /// What is wrong.
+    /// The error, in words.
     pub message: String,
 }
 
-/// The names of a piece of C. `types` are the names of types that earlier pieces have declared;
-/// those that come from headers are recognised by where they stand.
+/// Finds the names in a piece of C. `types` are the names of types that earlier pieces have
+/// declared. Types from headers are recognised by their position in the text.
 pub fn outline(text: &str, kind: PieceKind, types: &BTreeSet<String>) -> Result<Outline, NotC> {
     let careful = guessing(text, kind, types, false);
     match careful {
@@ -122,9 +122,8 @@ fn guessing(text: &str, kind: PieceKind, types: &BTreeSet<String>, bold: bool) -
     Ok(finder.found)
 }
 
-/// Names that stand where only a type can stand: before another name, and with stars between two
-/// names at the beginning of a statement. A bold guess takes products in parentheses for
-/// parameters.
+/// Guesses the names of types from their positions: before another name, or before stars and a name
+/// at the beginning of a statement. A bold guess also takes products in parentheses for parameters.
 fn guessed_types(text: &str, bold: bool) -> BTreeSet<String> {
     const WORDS: [&str; 37] = [
         "auto",
@@ -178,7 +177,7 @@ fn guessed_types(text: &str, bold: bool) -> BTreeSet<String> {
         let after = at + 1 + stars;
         let begins = match before {
             ";" | "{" | "}" | "static" | "const" | "extern" | "volatile" => true,
-            // A parameter, or a product.
+            // This is a parameter or a product.
             "(" | "," => bold,
             _ => false,
         };
@@ -230,7 +229,7 @@ fn tokens(text: &str) -> Vec<&str> {
     found
 }
 
-/// Walks over a tree with the names that are declared around each place.
+/// Walks over a syntax tree and knows the names that are declared around each place.
 #[derive(Default)]
 struct Finder {
     shift: usize,
@@ -268,7 +267,7 @@ impl Finder {
     }
 
     fn is_declared(&self, name: &str) -> bool {
-        // What is declared outside functions is not the piece's own: all pieces use it.
+        // Declarations outside functions are shared by all pieces, so they do not hide names.
         self.scopes.iter().skip(usize::from(self.outside)).any(|scope| scope.contains(name))
     }
 
@@ -310,7 +309,7 @@ impl<'ast> Visit<'ast> for Finder {
         }
     }
 
-    // Fields, labels and designators are no variables.
+    // Fields, labels and designators are not variables.
     fn visit_identifier(&mut self, _: &'ast c::Identifier, _: &'ast Span) {}
 
     fn visit_struct_declarator(&mut self, declarator: &'ast c::StructDeclarator, _: &'ast Span) {

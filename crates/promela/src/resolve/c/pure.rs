@@ -1,9 +1,9 @@
 //! Functions of C as expressions.
 //!
-//! A condition cannot contain statements. So a function that is called in one is evaluated while
-//! the model is read: the values of its variables are expressions, an `if` makes a conditional
-//! expression of the code that follows on both branches, and a loop is followed as long as its
-//! condition is known.
+//! A condition cannot contain statements. So a function that is called in a condition is evaluated
+//! while the model is read. The values of its variables are expressions. An `if` becomes a
+//! conditional expression over the code that follows on both branches. A loop is followed as long
+//! as its condition is known.
 
 use super::expression::{Argument, Value};
 use super::types::CType;

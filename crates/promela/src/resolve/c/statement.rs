@@ -94,7 +94,7 @@ impl Lower<'_, '_> {
         self.gotos.entry(name.to_owned()).or_insert(Goto { label, set: false, used: None })
     }
 
-    /// Every `goto` has found its label.
+    /// Checks that every `goto` has found its label.
     pub(super) fn labels_are_set(&mut self) -> Result<(), Stop> {
         let missing = self.gotos.iter().filter(|(_, goto)| !goto.set).filter_map(|(name, goto)| Some((goto.used?, name.clone())));
         let missing = missing.min_by_key(|(span, _)| span.start);

@@ -48,8 +48,8 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// The character at a position, from 0 to 255. Behind the end of an array the machine finds an
-    /// index outside it.
+    /// The character at a position, from 0 to 255. Beyond the end of an array the machine reports
+    /// an index outside the array.
     fn character(&mut self, text: &Text, at: u32, span: CSpan) -> Result<Ex, Stop> {
         match text {
             Text::Constant(bytes) => Ok(Ex::Const(bytes.get(at as usize).copied().map_or(0, i32::from))),
@@ -71,7 +71,7 @@ impl Lower<'_, '_> {
     pub(super) fn string_length(&mut self, e: &CNode<Expression>, at: CSpan) -> Result<Value, Stop> {
         let text = self.text(e)?;
         let length = Self::length(&text);
-        // Without an end, the character behind the last one is read.
+        // If the text has no end, the character after the last one is read, which is a fault.
         let mut found = match &text {
             Text::Constant(_) => Ex::Const(0),
             Text::Array(..) => self.character(&text, length, at)?,
@@ -83,8 +83,8 @@ impl Lower<'_, '_> {
         Ok(Value { ex: found, number: super::types::Number::U64 })
     }
 
-    /// The difference of the first characters that differ. With a size, at most so many are
-    /// compared, and bytes do not end at a zero.
+    /// The difference of the first characters that differ. With a size, at most that many are
+    /// compared; bytes do not end at a zero.
     pub(super) fn string_order(
         &mut self,
         a: &CNode<Expression>,
@@ -115,7 +115,7 @@ impl Lower<'_, '_> {
         Ok(int(order))
     }
 
-    /// Copies a text with its end. What is behind the end stays.
+    /// Copies a text up to its end. The rest of the array is not changed.
     pub(super) fn string_copy(&mut self, to: &CNode<Expression>, from: &CNode<Expression>, at: CSpan) -> Result<(), Stop> {
         let (to, from) = (self.text(to)?, self.text(from)?);
         let (Text::Array(target, room), Text::Constant(bytes)) = (&to, &from) else {

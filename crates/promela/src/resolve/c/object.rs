@@ -1,6 +1,6 @@
 //! Objects of C: the variable, or the part of one, that an expression names or a pointer points to.
 
-use super::expression::{binary, int};
+use super::expression::{binary, int, is_const};
 use super::types::{CType, Int};
 use super::{Binding, Lower, Object, Stop};
 use crate::ast::Binary;

@@ -99,7 +99,7 @@ impl Values {
             after.registers[FLAGS] = Value::Other;
         }
         let of = |r: u8| self.registers[usize::from(r)];
-        match *insn {
+        match facts.direct(at, insn) {
             Insn::Mov { d, r } => after.registers[usize::from(d)] = of(r),
             Insn::Movw { d, r } => {
                 after.registers[usize::from(d)] = of(r);
@@ -156,9 +156,10 @@ pub fn used(at: u16, insn: &Insn, facts: &Facts) -> (Registers, Registers) {
     let before = crate::live::before(insn, at, facts, &after);
     let reads: Registers = (0..32).filter(|r| before.regs[*r] != 0).map(|r| 1 << r).sum();
     let writes: Registers = (0..32).filter(|r| written[*r]).map(|r| 1 << r).sum();
+    let direct = facts.direct(at, insn);
     let is_status = |addr: u16| facts.kind(addr) == Some(Kind::Status);
-    let writes_status = writes_flags(insn) || matches!(insn, Insn::Store { addr, .. } if is_status(*addr));
-    let reads_status = match *insn {
+    let writes_status = writes_flags(insn) || matches!(direct, Insn::Store { addr, .. } if is_status(addr));
+    let reads_status = match direct {
         Insn::Branch { .. } | Insn::Bld { .. } | Insn::One { op: One::Ror, .. } => true,
         Insn::Add { carry, .. } | Insn::Sub { carry, .. } | Insn::Cp { carry, .. } | Insn::SubI { carry, .. } => carry,
         Insn::Load { addr, .. } => is_status(addr),

@@ -88,6 +88,17 @@ impl Facts {
         self.resolved.get(&at).copied()
     }
 
+    /// The instruction in its direct form, if it accesses a constant address through a pointer that
+    /// it does not move. Without optimisation the compiler accesses registers of devices and the
+    /// status register like this.
+    pub fn direct(&self, at: u16, insn: &Insn) -> Insn {
+        match (*insn, self.resolved(at)) {
+            (Insn::Ld { d, mode: Mode::At(_), .. }, Some(addr)) => Insn::Load { d, addr },
+            (Insn::St { r, mode: Mode::At(_), .. }, Some(addr)) => Insn::Store { addr, r },
+            (insn, _) => insn,
+        }
+    }
+
     /// Whether an access through a pointer may read the registers of the processor. Compiled code
     /// never does so through an unknown address.
     pub fn may_read_registers(&self, at: u16) -> bool {
@@ -274,7 +285,7 @@ impl Facts {
                 continue;
             }
             self.enabled.insert(at, now);
-            let after = match node.insn {
+            let after = match node.insn.map(|insn| self.direct(at, &insn)) {
                 Some(Insn::Flag { bit: flag::I, set }) => {
                     if set {
                         Enabled::Yes

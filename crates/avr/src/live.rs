@@ -65,7 +65,7 @@ fn below(mask: u8) -> u8 {
 /// The bits that are alive before an instruction, given those that are alive after it.
 pub fn before(insn: &Insn, at: u16, facts: &Facts, after: &Live) -> Live {
     let mut live = after.clone();
-    match *insn {
+    match facts.direct(at, insn) {
         Insn::Add { d, r, carry } | Insn::Sub { d, r, carry } => {
             let subtracts = matches!(insn, Insn::Sub { .. });
             let mut need = below(after.regs[d as usize]);

@@ -82,7 +82,7 @@ impl Sharing {
         for (&at, node) in &flow.nodes {
             let Some(insn) = node.insn else { continue };
             let behind = at.wrapping_add(node.len);
-            let enables = match insn {
+            let enables = match facts.direct(at, &insn) {
                 Insn::Flag { bit: flag::I, set: true } => true,
                 Insn::Store { addr, .. } => facts.kind(addr) == Some(Kind::Status),
                 _ => false,
@@ -145,11 +145,11 @@ impl Sharing {
         if self.all_points || self.commits.contains(&at) {
             return true;
         }
-        match insn {
+        match facts.direct(at, insn) {
             // If interrupts are enabled already, they are taken before the instruction that enables
             // them again, because none is taken directly after it.
             Insn::Flag { bit: flag::I, .. } | Insn::Sleep => return true,
-            Insn::Store { addr, .. } if facts.kind(*addr) == Some(Kind::Status) => return true,
+            Insn::Store { addr, .. } if facts.kind(addr) == Some(Kind::Status) => return true,
             _ => {}
         }
         if self.uses_shared_registers(at, insn, facts) {

@@ -7,7 +7,7 @@
 use crate::chip::Kind;
 use crate::facts::{Enabled, Facts};
 use crate::flow::Flow;
-use crate::insn::{Insn, Y};
+use crate::insn::{Insn, Y, flag};
 use std::collections::BTreeMap;
 
 /// Bytes beyond the bound, for the start-up code.
@@ -22,12 +22,7 @@ pub fn most(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Option<u16> {
         let enables = flow.closure(*entry).iter().any(|f| flow.functions[f].insns.iter().any(|at| facts.enabled(*at) != Enabled::No));
         // Functions that the rest of the program calls too may run with interrupts enabled when
         // called from there. Only a handler that enables interrupts itself can be interrupted.
-        let own = flow.closure(*entry).iter().any(|f| {
-            flow.functions[f]
-                .insns
-                .iter()
-                .any(|at| matches!(flow.nodes[at].insn, Some(Insn::Flag { bit: crate::insn::flag::I, set: true })))
-        });
+        let own = flow.closure(*entry).iter().any(|f| flow.functions[f].insns.iter().any(|at| may_enable(*at, flow, facts)));
         if enables && own {
             return None;
         }
@@ -35,6 +30,20 @@ pub fn most(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Option<u16> {
     }
     total += deepest + MARGIN;
     u16::try_from(total).ok()
+}
+
+/// Whether an instruction may enable interrupts. A value that was just popped is taken for the
+/// status that a handler has saved: interrupts were disabled then.
+fn may_enable(at: u16, flow: &Flow, facts: &Facts) -> bool {
+    let Some(insn) = flow.nodes[&at].insn else { return false };
+    match facts.direct(at, &insn) {
+        Insn::Flag { bit: flag::I, set } => set,
+        Insn::Store { addr, r } if facts.kind(addr) == Some(Kind::Status) => {
+            let before = flow.nodes.range(..at).next_back().and_then(|(_, node)| node.insn);
+            before != Some(Insn::Pop { d: r })
+        }
+        _ => false,
+    }
 }
 
 fn depth(flow: &Flow, facts: &Facts, entry: u16, known: &mut BTreeMap<u16, Option<u32>>, nesting: usize) -> Option<u32> {

@@ -3,12 +3,16 @@
 
 use super::client::Client;
 use super::record::Record;
-use super::server::{BYTE, Built, FILE};
+use super::server::{BYTE, Built, FILE, wrong};
 use crate::Failure;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+/// The file of the client beside the noise. Noise may store and delete as an anonymous user, and
+/// `file` is one of its words; it cannot put this name together.
+const KEPT: &str = "kept-for-the-client-beside-the-noise";
 
 const WORDS: [&str; 40] = [
     "USER ",
@@ -105,6 +109,8 @@ fn session(port: u16, random: &mut u64) -> std::io::Result<()> {
 }
 
 pub fn run(built: &Built, seconds: u64, seed: u64, record: &mut Record) -> Result<(), Failure> {
+    let kept = built.folder.join("root").join(KEPT);
+    std::fs::write(&kept, vec![BYTE; FILE]).map_err(wrong("a file"))?;
     let server = built.start(None)?;
     std::thread::sleep(Duration::from_millis(500));
     let (_, descriptors) = server.load().ok_or("the server is gone")?;
@@ -125,7 +131,7 @@ pub fn run(built: &Built, seconds: u64, seed: u64, record: &mut Record) -> Resul
         while Instant::now() < end {
             let mut client = Client::connect(server.port)?;
             client.login()?;
-            let length = client.retrieve("file", Some(BYTE), &mut buffer)?;
+            let length = client.retrieve(KEPT, Some(BYTE), &mut buffer)?;
             if length != FILE as u64 {
                 return Err(format!("{length} bytes instead of {FILE}"));
             }
@@ -138,7 +144,12 @@ pub fn run(built: &Built, seconds: u64, seed: u64, record: &mut Record) -> Resul
     if let Some(report) = reports.first() {
         return Err(format!("{} reports, the first one:\n{report}", reports.len()));
     }
-    beside.map_err(|error| format!("a client beside the noise was disturbed: {error}"))?;
+    // If noise has changed the file itself, the client was not disturbed by the server.
+    let whole = std::fs::read(&kept).is_ok_and(|bytes| bytes == vec![BYTE; FILE]);
+    beside.map_err(|error| format!("a client beside the noise was disturbed (its file is whole: {whole}): {error}"))?;
+    if !whole {
+        return Err(format!("noise has changed {KEPT}"));
+    }
     server.quiet(descriptors)?;
     record.say(&format!(
         "{} sessions of noise in {seconds} s, seed {seed}, {} good ones beside them undisturbed, no report, nothing left",

@@ -67,8 +67,7 @@ pub fn run(built: &Built, runs: usize, most: u64, record: &mut Record) -> Result
 }
 
 fn vsftpd(folder: &Path, root: &Path) -> Result<Server, Failure> {
-    let program = ["/usr/sbin/vsftpd", "/usr/local/sbin/vsftpd"].into_iter().find(|path| Path::new(path).exists());
-    let program = program.ok_or("it is not installed")?;
+    let program = program(folder, "vsftpd", "vsftpd")?;
     let nothing = folder.join("nothing");
     fs::create_dir_all(&nothing).map_err(wrong("a folder"))?;
     let settings = folder.join("vsftpd.conf");
@@ -80,16 +79,14 @@ fn vsftpd(folder: &Path, root: &Path) -> Result<Server, Failure> {
             nothing.display()
         );
         let _ = fs::write(&settings, text);
-        let mut command = Command::new(program);
+        let mut command = Command::new(&program);
         command.arg(&settings);
         command
     })
 }
 
-/// The package of Debian conflicts with that of vsftpd, so it is unpacked in a folder of its own.
 fn proftpd(folder: &Path, root: &Path) -> Result<Server, Failure> {
-    let installed = PathBuf::from("/usr/sbin/proftpd");
-    let program = if installed.exists() { installed } else { unpacked(folder)? };
+    let program = program(folder, "proftpd", "proftpd-core")?;
     let settings = folder.join("proftpd.conf");
     let modules = program.parent().and_then(Path::parent).map(|usr| usr.join("lib/proftpd")).unwrap_or_default();
     Server::start(|port| {
@@ -109,15 +106,21 @@ fn proftpd(folder: &Path, root: &Path) -> Result<Server, Failure> {
     })
 }
 
-fn unpacked(folder: &Path) -> Result<PathBuf, Failure> {
-    let place = folder.join("proftpd");
+/// A server that is installed, or its package in a folder of its own: the packages of the two
+/// servers exclude each other in Debian.
+fn program(folder: &Path, name: &str, package: &str) -> Result<PathBuf, Failure> {
+    let installed = ["/usr/sbin", "/usr/local/sbin"].into_iter().map(|place| Path::new(place).join(name)).find(|path| path.exists());
+    if let Some(installed) = installed {
+        return Ok(installed);
+    }
+    let place = folder.join(package);
     fs::create_dir_all(&place).map_err(wrong("a folder"))?;
     let mut download = Command::new("apt-get");
-    download.args(["download", "-qq", "proftpd-core"]).current_dir(&place).output().map_err(wrong("apt-get"))?;
+    download.args(["download", "-qq", package]).current_dir(&place).output().map_err(wrong("apt-get"))?;
     let files = fs::read_dir(&place).map_err(wrong("a folder"))?.flatten().map(|file| file.path());
     for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "deb")) {
         let _ = Command::new("dpkg-deb").arg("-x").arg(&file).arg(&place).output();
     }
-    let program = place.join("usr/sbin/proftpd");
-    if program.exists() { Ok(program) } else { Err("its package cannot be had".to_owned()) }
+    let program = place.join("usr/sbin").join(name);
+    if program.exists() { Ok(program) } else { Err("it is not installed, and its package cannot be had".to_owned()) }
 }

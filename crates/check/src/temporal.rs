@@ -349,7 +349,7 @@ pub(crate) fn tell(fault: &mut Fault, stated: &Stated, fair: Fair) {
     }
     let name = &stated.name;
     let what = match stated.kind {
-        PropertyKind::Never => format!("the never claim `{name}` matches this run"),
+        PropertyKind::Never => format!("the automaton `{name}` accepts this run"),
         PropertyKind::Acceptance => "accept labels are passed again and again".to_owned(),
         PropertyKind::Progress => "a cycle without progress".to_owned(),
         _ => format!("`{name}` does not hold"),

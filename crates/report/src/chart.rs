@@ -190,10 +190,8 @@ impl Chart {
     /// The violation at the end, in a line.
     fn verdict(&self) -> Option<String> {
         let violation = self.violation.as_ref()?;
-        let place = match (&violation.file, violation.line) {
-            (Some(file), Some(line)) => format!(" ({file}:{line})"),
-            _ => String::new(),
-        };
+        let place = crate::text::place(violation.file.as_deref(), violation.line, violation.column);
+        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
         Some(format!("violated: {}{place}", violation.message))
     }
 
@@ -244,7 +242,7 @@ impl Moment {
     /// The full text: process, position and statement, one line for each statement.
     fn story(&self) -> String {
         let line = |statement: &Arc<Statement>| {
-            let place = statement.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();
+            let place = statement.position.as_ref().map(|at| format!(" {at}")).unwrap_or_default();
             format!("{}({}){place}: {}", statement.process, statement.pid, statement.text)
         };
         self.statements.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -97,14 +97,17 @@ fn step_line(index: usize, step: &StepJson) -> String {
 /// The answer as a SARIF log: a result for each violated property, with its path as a code flow,
 /// and for each warning.
 pub fn sarif(answer: &CheckJson, version: &str) -> String {
-    let location = |file: &Option<String>, line: Option<u32>| {
+    let location = |file: &Option<String>, line: Option<u32>, column: Option<u32>| {
         let file = file.as_ref()?;
-        let region = json!({ "startLine": line.unwrap_or(1).max(1) });
+        let mut region = json!({ "startLine": line.unwrap_or(1).max(1) });
+        if let Some(column) = column {
+            region["startColumn"] = json!(column);
+        }
         Some(json!({ "physicalLocation": { "artifactLocation": { "uri": file }, "region": region } }))
     };
     let flow = |steps: &[StepJson]| {
         let step = |step: &StepJson| {
-            let mut place = location(&step.first.file, step.first.line).unwrap_or_else(|| json!({}));
+            let mut place = location(&step.first.file, step.first.line, step.first.column).unwrap_or_else(|| json!({}));
             let text = format!("{}({}): {}", step.first.process, step.first.pid, step.first.statement);
             place["message"] = json!({ "text": text });
             json!({ "location": place })
@@ -115,7 +118,7 @@ pub fn sarif(answer: &CheckJson, version: &str) -> String {
     for property in answer.properties.iter().filter(|property| property.verdict == "violated") {
         let Some(violation) = &property.violation else { continue };
         let mut result = json!({ "ruleId": violation.kind, "level": "error", "message": { "text": violation.message } });
-        if let Some(place) = location(&violation.file, violation.line) {
+        if let Some(place) = location(&violation.file, violation.line, violation.column) {
             result["locations"] = json!([place]);
         }
         if let Some(steps) = property.trace.as_deref().filter(|steps| !steps.is_empty()) {

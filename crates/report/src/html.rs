@@ -76,7 +76,8 @@ impl Page<'_> {
         let _ = writeln!(out, "<h1>{}</h1>\n<p class=\"key code\">{}</p>", text_of(self.model), text_of(self.command));
         let why = match (&answer.violation, &answer.message) {
             (Some(violation), _) => {
-                let place = violation.file.as_ref().zip(violation.line).map(|(file, line)| format!(" ({file}:{line})"));
+                let place = text::place(violation.file.as_deref(), violation.line, violation.column);
+                let place = place.map(|place| format!(" ({place})"));
                 format!(": {}{}", violation.message, place.unwrap_or_default())
             }
             (None, Some(message)) => format!(": {message}"),
@@ -270,7 +271,8 @@ impl Page<'_> {
             let number = trace.len() - shown.len() + index + 1;
             let folded = self.answer.causal.as_ref().is_some_and(|causal| !causal.kept.contains(&number));
             let changes: Vec<String> = step.changes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-            let place = step.first.file.as_ref().zip(step.first.line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
+            let StatementJson { file, line, column, .. } = &step.first;
+            let place = text::place(file.as_deref(), *line, *column).unwrap_or_default();
             let parts = parts(step);
             let who: Vec<&str> = parts.iter().map(|(who, _)| who.as_str()).collect();
             // A step of several processes has a line for each of them.

@@ -52,6 +52,9 @@ pub struct StatementJson {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
+    /// The column, from 1, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
     /// The statement as the user wrote it, with actual names if it came out of a macro or an
     /// inline.
     pub statement: String,
@@ -82,6 +85,7 @@ impl From<&Statement> for StatementJson {
             pid: statement.pid,
             file: statement.position.as_ref().map(|at| at.file.clone()),
             line: statement.position.as_ref().map(|at| at.line),
+            column: statement.position.as_ref().map(|at| at.column).filter(|&column| column > 0),
             statement: statement.text.clone(),
             origin: statement.origin.as_ref().map(OriginJson::from),
         }

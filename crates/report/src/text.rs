@@ -53,6 +53,12 @@ pub(crate) fn reason_words(name: &str) -> String {
     }
 }
 
+/// A position in a line: the file, the line, and the column if it is known.
+pub(crate) fn place(file: Option<&str>, line: Option<u32>, column: Option<u32>) -> Option<String> {
+    let (file, line) = file.zip(line)?;
+    Some(column.map_or_else(|| format!("{file}:{line}"), |column| format!("{file}:{line}:{column}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

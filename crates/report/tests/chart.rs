@@ -184,8 +184,8 @@ fn every_step_is_there() {
             for text in [&svg, &html] {
                 assert!(text.contains(&format!(">{}<", statement.text)), "{}: {text}", statement.text);
             }
-            let line = statement.position.as_ref().expect("the text has positions").line;
-            assert!(svg.contains(&format!(">model.epa:{line}<")) && html.contains(&format!(">folder/model.epa:{line}<")));
+            let at = statement.position.as_ref().expect("the text has positions");
+            assert!(svg.contains(&format!(">model.epa:{}<", at.line)) && html.contains(&format!(">{at}<")), "{at}");
         }
     }
     assert!(svg.contains(">x = 7<") && svg.contains(">x = 8<") && html.contains("x = 8"), "{svg}");

@@ -74,7 +74,7 @@ fn step(step: &StepRow, out: &mut String) {
     let statements = step.moments.iter().flat_map(|moment: &Moment| &moment.statements);
     for (index, statement) in statements.enumerate() {
         let (number, values) = if index == 0 { (step.number.to_string(), values(step)) } else { Default::default() };
-        let place = statement.position.as_ref().map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
+        let place = statement.position.as_ref().map(ToString::to_string).unwrap_or_default();
         let who = format!("{}({})", statement.process, statement.pid);
         let _ = writeln!(out, "<tr{class}><td>{number}</td>{}{}{}{}</tr>", cell(&who), cell(&place), cell(&statement.text), cell(&values));
     }
@@ -112,7 +112,7 @@ fn ends(chart: &Chart, out: &mut String) {
     out.push_str("<table>\n<thead><tr><th>Process</th><th>Where</th><th>Next statement</th><th>Variables</th></tr></thead>\n<tbody>\n");
     for process in &chart.ends {
         let class = if chart.stuck(process) { " class=\"bad\"" } else { "" };
-        let place = process.position.as_ref().map(|at| format!("{}:{}", at.file, at.line)).unwrap_or_default();
+        let place = process.position.as_ref().map(ToString::to_string).unwrap_or_default();
         let end = if process.may_end { " (may end here)" } else { "" };
         let who = format!("{}({})", process.name, process.pid);
         let locals: Vec<String> = process.locals.iter().take(VALUES_MAX).map(|Named { name, value }| format!("{name} = {value}")).collect();

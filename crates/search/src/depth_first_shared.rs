@@ -38,7 +38,7 @@ pub fn depth_first_shared<S: System + Clone, T: Store>(system: &S, store: &T, ta
         if number == 0 && expander.initial(&mut stash).is_err() {
             monitor.refused();
         }
-        while let Some(chunk) = stash.take(TAKE).or_else(|| pool.next()) {
+        while let Some(chunk) = stash.take(TAKE, &mut Vec::new()).or_else(|| pool.next()) {
             // A chunk from the pool is large, so its states go onto the stack first.
             let chunk = if chunk.waiting.len() > TAKE {
                 stash.put(chunk);

@@ -101,6 +101,15 @@ impl Chunk {
         len.wrapping_sub(1) < CHUNK - 1 && self.bytes.len() < 1 << 24 && self.ends.is_empty() != bytes
     }
 
+    /// Forgets all states, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.links.clear();
+        self.bytes.clear();
+        self.ends.clear();
+        self.depths.clear();
+    }
+
     pub fn size(&self) -> u64 {
         (self.waiting.capacity() * 8
             + self.links.capacity() * 8
@@ -230,14 +239,20 @@ impl Stash {
         self.kept.size() + self.with_bytes.size()
     }
 
-    /// Takes up to `most` states from the top.
-    pub fn take(&mut self, most: usize) -> Option<Chunk> {
+    /// An empty stash with the memory of a chunk, for states that the store keeps or for others.
+    pub fn with(chunk: Chunk, kept: bool) -> Stash {
+        let none = Chunk::default();
+        if kept { Stash { kept: chunk, with_bytes: none } } else { Stash { kept: none, with_bytes: chunk } }
+    }
+
+    /// Takes up to `most` states from the top. Memory for later states comes from `spare`.
+    pub fn take(&mut self, most: usize, spare: &mut Vec<Chunk>) -> Option<Chunk> {
         // States with bytes come first, because they take more memory.
         let chunk = if self.with_bytes.waiting.is_empty() { &mut self.kept } else { &mut self.with_bytes };
         let len = chunk.waiting.len();
         match len {
             0 => None,
-            _ if len <= most => Some(std::mem::take(chunk)),
+            _ if len <= most => Some(std::mem::replace(chunk, spare.pop().unwrap_or_default())),
             _ => Some(chunk.split_off(len - most)),
         }
     }
@@ -300,7 +315,7 @@ mod tests {
             other.put(given);
             for (stash, range) in [(&mut stash, 500..1000), (&mut other, 0..500)] {
                 let mut expected = range.rev();
-                while let Some(chunk) = stash.take(7) {
+                while let Some(chunk) = stash.take(7, &mut Vec::new()) {
                     for index in (0..chunk.waiting.len()).rev() {
                         let n = expected.next().unwrap();
                         assert_eq!(

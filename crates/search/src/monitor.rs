@@ -133,12 +133,8 @@ impl<'a> Monitor<'a> {
     /// Publishes the counts of `worker` and returns whether it may continue.
     #[inline]
     pub fn poll<T: Store>(&self, worker: usize, standing: &WorkerCounts, store: &T) -> bool {
+        self.publish(worker, standing);
         let published = &self.workers[worker];
-        published.states.store(standing.states, Ordering::Relaxed);
-        published.transitions.store(standing.transitions, Ordering::Relaxed);
-        published.waiting.store(standing.waiting, Ordering::Relaxed);
-        published.search_bytes.store(standing.search_bytes, Ordering::Relaxed);
-        published.depth.store(standing.depth, Ordering::Relaxed);
         let polls = published.polls.load(Ordering::Relaxed);
         published.polls.store(polls + 1, Ordering::Relaxed);
         // A worker that polls is not inside a step.
@@ -149,6 +145,16 @@ impl<'a> Monitor<'a> {
             self.look(store);
         }
         !self.stopped()
+    }
+
+    /// Reports the numbers of a worker, which may be idle.
+    pub fn publish(&self, worker: usize, standing: &WorkerCounts) {
+        let published = &self.workers[worker];
+        published.states.store(standing.states, Ordering::Relaxed);
+        published.transitions.store(standing.transitions, Ordering::Relaxed);
+        published.waiting.store(standing.waiting, Ordering::Relaxed);
+        published.search_bytes.store(standing.search_bytes, Ordering::Relaxed);
+        published.depth.store(standing.depth, Ordering::Relaxed);
     }
 
     /// Reports that `worker` has handed over its waiting states and still holds so many bytes.

@@ -86,7 +86,7 @@ pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: 
     hands[0].initial(&shared, store);
     while !shared.is_over() {
         let next = behind.next_layer(&mut hands);
-        behind.tell(&shared);
+        behind.tell(&shared, &hands);
         let Some((value, layer)) = next else {
             // The sweep is over. The targets of regress steps are the roots of the next one.
             if !behind.next_sweep(&mut hands) {
@@ -117,10 +117,9 @@ pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: 
 /// The waiting states, and the data kept from earlier sweeps.
 #[derive(Default)]
 struct Behind {
-    /// States found in this sweep.
-    waiting: BTreeMap<Value, Vec<Stash>>,
-    waiting_states: u64,
-    waiting_bytes: u64,
+    /// The layers in which states wait that were found in this sweep, by name. The workers keep the
+    /// states.
+    waiting: BTreeMap<Value, u64>,
     /// Roots of this sweep that were not visited yet, the least progress last.
     roots: Roots,
     /// The values of the layers that have persistent states.
@@ -128,22 +127,19 @@ struct Behind {
 }
 
 impl Behind {
-    /// Collects the states that the workers have found, and takes the layer with the least
-    /// progress.
-    fn next_layer<S>(&mut self, hands: &mut [Hand<S>]) -> Option<(Value, Vec<Stash>)> {
-        for hand in hands {
-            for (value, stash) in hand.ahead.drain().map(|(_, ahead)| ahead) {
-                self.waiting_states += stash.len() as u64;
-                self.waiting_bytes += stash.bytes() + STASH_BYTES;
-                self.waiting.entry(value).or_default().push(stash);
-            }
+    /// Takes the layer with the least progress. The states of later layers stay with the workers
+    /// that found them, so that they need not be moved for each layer that is done before.
+    fn next_layer<S: System>(&mut self, hands: &mut [Hand<S>]) -> Option<(Value, Vec<Stash>)> {
+        for hand in &mut *hands {
+            let Hand { begun, ahead, .. } = hand;
+            // The states of the layer that was just expanded are gone.
+            self.waiting.extend(begun.drain(..).filter(|(_, name)| ahead.contains_key(name)));
         }
         let found = self.waiting.first_key_value().map(|(value, _)| *value);
         let least = [found, self.roots.least()].into_iter().flatten().min()?;
-        let mut layer = self.waiting.remove(&least).unwrap_or_default();
-        for stash in &layer {
-            self.waiting_states -= stash.len() as u64;
-            self.waiting_bytes -= stash.bytes() + STASH_BYTES;
+        let mut layer = Vec::new();
+        if let Some(name) = self.waiting.remove(&least) {
+            layer.extend(hands.iter_mut().filter_map(|hand| hand.remove_ahead(name)));
         }
         layer.extend(self.roots.take(least));
         Some((least, layer))
@@ -160,17 +156,25 @@ impl Behind {
         !self.roots.states.is_empty()
     }
 
-    /// Publishes the number and the memory of the waiting states.
-    fn tell(&self, shared: &Shared<'_>) {
+    /// Publishes the number and the memory of the waiting states. The first worker always works,
+    /// and reports for itself.
+    fn tell<S: System>(&self, shared: &Shared<'_>, hands: &[Hand<S>]) {
         let names = lock(&shared.names);
         let tables = (names.of.capacity() + self.persistent.capacity()) * (size_of::<Value>() + 8) + names.seen.capacity() * 9;
-        shared.waiting.store(self.waiting_states + self.roots.states.len() as u64, Ordering::Relaxed);
-        shared.bytes.store(self.waiting_bytes + self.roots.bytes() + tables as u64, Ordering::Relaxed);
+        shared.waiting.store(self.roots.states.len() as u64, Ordering::Relaxed);
+        shared.bytes.store(self.roots.bytes() + tables as u64, Ordering::Relaxed);
+        let none = Chunk::default();
+        hands.iter().skip(1).for_each(|hand| shared.monitor.publish(hand.number, &hand.standing(shared, &none)));
     }
 }
 
 /// The approximate memory of a stash of a layer without its states.
 const STASH_BYTES: u64 = 384;
+
+/// The number and the size of chunks whose memory is used again. A layer of few states may get such
+/// a chunk, so they are small.
+const SPARE_CHUNKS: usize = 32;
+const SPARE_BYTES: u64 = 4096;
 
 /// Roots of a sweep. Each may have a value of its own, so they take little memory.
 #[derive(Default)]
@@ -263,7 +267,7 @@ fn run_layer<S: System + Clone, T: Layered>(
             hands[0].work(shared, store, present, &queue);
         }
         layer = queue.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        layer.extend(hands.iter_mut().filter_map(|hand| hand.ahead.remove(&present.name)).map(|(_, stash)| stash));
+        layer.extend(hands.iter_mut().filter_map(|hand| hand.remove_ahead(present.name)));
         layer.retain(|stash| stash.len() > 0);
     }
 }
@@ -399,8 +403,15 @@ struct Hand<S> {
     /// The last batch took long.
     slow: bool,
     names: HashMap<Value, u64, BuildQuick>,
-    /// States found in the current layer and in later ones, by the name of their layer.
-    ahead: HashMap<u64, (Value, Stash), BuildQuick>,
+    /// States found in the current layer and in later ones, by the name of their layer; how many
+    /// there are, and their memory.
+    ahead: HashMap<u64, Stash, BuildQuick>,
+    ahead_states: u64,
+    ahead_bytes: u64,
+    /// The layers for which states began to wait since the current layer was chosen.
+    begun: Vec<(Value, u64)>,
+    /// Memory for waiting states.
+    spare: Vec<Chunk>,
     /// Roots of the next sweep, and their values.
     roots: Roots,
     persistent_values: HashSet<Value, BuildQuick>,
@@ -430,6 +441,10 @@ impl<S: System> Hand<S> {
             slow: true,
             names: HashMap::default(),
             ahead: HashMap::default(),
+            ahead_states: 0,
+            ahead_bytes: 0,
+            begun: Vec::new(),
+            spare: Vec::new(),
             roots: Roots::default(),
             persistent_values: HashSet::default(),
             log: Discoveries::new(number),
@@ -467,7 +482,12 @@ impl<S: System> Hand<S> {
                     answer = if shared.task.property.interest().states { shared.task.property.state(state) } else { answer };
                     if answer == Answer::Continue {
                         let link = self.log.push(Link::NONE, index as u32);
-                        self.ahead.entry(name).or_insert_with(|| (value, Stash::default())).1.push(inserted.id, link, 0, Some(state));
+                        let before = self.begin_ahead(name, value, false);
+                        if let Some(stash) = self.ahead.get_mut(&name) {
+                            stash.push(inserted.id, link, 0, Some(state));
+                            self.ahead_bytes += stash.bytes() - before;
+                            self.ahead_states += 1;
+                        }
                     }
                 }
             }
@@ -487,10 +507,10 @@ impl<S: System> Hand<S> {
             let chunk = {
                 let mut queue = lock(queue);
                 queue.retain(|stash| stash.len() > 0);
-                queue.last_mut().and_then(|stash| stash.take(CHUNK))
+                queue.last_mut().and_then(|stash| stash.take(CHUNK, &mut self.spare))
             };
             // States that this worker found in the same layer follow.
-            let Some(chunk) = chunk.or_else(|| self.ahead.get_mut(&present.name)?.1.take(CHUNK)) else { return };
+            let Some(mut chunk) = chunk.or_else(|| self.take_ahead(present.name)) else { return };
             let mut index = 0;
             while index < chunk.waiting.len() {
                 index = self.generate::<T>(shared, &mut worker, present, &chunk, index);
@@ -503,22 +523,60 @@ impl<S: System> Hand<S> {
                     return;
                 }
             }
+            if self.spare.len() < SPARE_CHUNKS && chunk.size() <= SPARE_BYTES {
+                chunk.clear();
+                self.spare.push(chunk);
+            }
         }
     }
 
+    /// Makes sure that states can wait for a layer. `kept` says that the store keeps their bytes.
+    /// Returns the memory of those that wait already.
+    fn begin_ahead(&mut self, name: u64, value: Value, kept: bool) -> u64 {
+        if let Some(stash) = self.ahead.get(&name) {
+            return stash.bytes();
+        }
+        let stash = Stash::with(self.spare.pop().unwrap_or_default(), kept);
+        let bytes = stash.bytes();
+        self.ahead_bytes += bytes + STASH_BYTES;
+        self.begun.push((value, name));
+        self.ahead.insert(name, stash);
+        bytes
+    }
+
+    /// Takes some of the states that this worker has found in a layer.
+    fn take_ahead(&mut self, name: u64) -> Option<Chunk> {
+        let stash = self.ahead.get_mut(&name)?;
+        let (states, bytes) = (stash.len() as u64, stash.bytes());
+        let chunk = stash.take(CHUNK, &mut self.spare);
+        self.ahead_states -= states - stash.len() as u64;
+        self.ahead_bytes = self.ahead_bytes + stash.bytes() - bytes;
+        chunk
+    }
+
+    /// Takes all states that this worker has found in a layer.
+    fn remove_ahead(&mut self, name: u64) -> Option<Stash> {
+        let stash = self.ahead.remove(&name)?;
+        self.ahead_states -= stash.len() as u64;
+        self.ahead_bytes -= stash.bytes() + STASH_BYTES;
+        Some(stash)
+    }
+
     fn standing(&self, shared: &Shared<'_>, chunk: &Chunk) -> WorkerCounts {
-        let ahead = self.ahead.values().map(|(_, stash)| stash);
-        let (waiting, bytes) = ahead.fold((0, 0), |(len, bytes), stash| (len + stash.len() as u64, bytes + stash.bytes() + STASH_BYTES));
         // The first worker also reports the numbers that all workers share.
         let all = |of: &AtomicU64| if self.number == 0 { of.load(Ordering::Relaxed) } else { 0 };
         let values = self.persistent_values.capacity() * size_of::<Value>();
-        let own = chunk.size() + self.roots.bytes() + self.log.bytes() + (self.out.bytes() + values) as u64;
+        let own = chunk.size()
+            + self.roots.bytes()
+            + self.log.bytes()
+            + (self.out.bytes() + values) as u64
+            + self.spare.len() as u64 * SPARE_BYTES;
         WorkerCounts {
             states: self.states,
             transitions: self.transitions,
-            waiting: waiting + chunk.waiting.len() as u64 + self.roots.states.len() as u64 + all(&shared.waiting),
+            waiting: self.ahead_states + chunk.waiting.len() as u64 + self.roots.states.len() as u64 + all(&shared.waiting),
             depth: self.depth,
-            search_bytes: bytes + own + all(&shared.bytes),
+            search_bytes: self.ahead_bytes + own + all(&shared.bytes),
         }
     }
 
@@ -688,7 +746,7 @@ impl<S: System> Hand<S> {
         out: &Successors,
     ) -> Result<(), ()> {
         let layer = T::layer(worker, group.name);
-        let Hand { hashes, fresh, sources, log, .. } = self;
+        let Hand { hashes, fresh, .. } = self;
         hashes.clear();
         fresh.clear();
         let inserted = if whole {
@@ -700,8 +758,10 @@ impl<S: System> Hand<S> {
         let slow = layer.reads_slowly();
         let states_wanted = shared.task.property.interest().states;
         // States that are not persistent go to this stash.
-        let mut ahead = (group.name != PERSISTENT && !fresh.is_empty())
-            .then(|| self.ahead.entry(group.name).or_insert_with(|| (group.value, Stash::default())));
+        let kept = fresh.first().map(|first| first.kept && !slow);
+        let before = kept.filter(|_| group.name != PERSISTENT).map(|kept| self.begin_ahead(group.name, group.value, kept));
+        let Hand { fresh, sources, log, .. } = self;
+        let mut ahead = before.and_then(|_| self.ahead.get_mut(&group.name));
         for &Fresh { entry, kept, id } in &*fresh {
             let index = entry as usize;
             let entry = &out.entries()[index];
@@ -720,7 +780,8 @@ impl<S: System> Hand<S> {
                 }
             }
             let link = log.push(link, step);
-            if let Some((_, stash)) = &mut ahead {
+            if let Some(stash) = &mut ahead {
+                self.ahead_states += 1;
                 stash.push(id, link, depth + 1, if kept && !slow { None } else { Some(state) });
                 continue;
             }
@@ -734,6 +795,9 @@ impl<S: System> Hand<S> {
             self.persistent += 1;
             self.persistent_values.insert(value);
             self.roots.push(value, link, depth + 1, state);
+        }
+        if let (Some(stash), Some(before)) = (ahead, before) {
+            self.ahead_bytes += stash.bytes() - before;
         }
         if inserted { Ok(()) } else { Err(()) }
     }

@@ -58,8 +58,8 @@ impl CodeWriter<'_> {
         self.program.processes.push(ProcessType { name, params, locals, start, entry: entry.unwrap_or(start), prologue, priority });
     }
 
-    /// Appends the code of a process type or an atom, and returns its entry and its prologue. `None`
-    /// after too many errors.
+    /// Appends the code of a process type or an atom, and returns its entry and its prologue.
+    /// `None` after too many errors.
     fn body(&mut self, process: &Process, inside: &Inside<'_>) -> Option<(Option<Addr>, Option<Addr>)> {
         let (mut entry, mut prologue) = (None, None);
         // The first flag or position that belongs to the next instruction.

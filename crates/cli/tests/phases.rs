@@ -26,17 +26,23 @@ const TRIES: usize = 3;
 /// Six counters up and down: more states than fit into any memory, wide and deep.
 const VAST: &str = "active [6] proctype P() { byte i; do :: i < 200 -> i++ :: i > 0 -> i-- od }\n";
 
-/// The processor time in a `stat` line: of a process itself from field 14 on, of its terminated
-/// children from field 16 on.
-fn processor_time(stat: &str, field: usize) -> Duration {
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let ticks: u64 = after_name.split_whitespace().skip(field - 3).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
+/// What the system says of a process after its name: first its state, in fields 14 and 15 its
+/// processor time.
+fn status(child: &Child) -> String {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    stat.rsplit_once(')').map_or(String::new(), |(_, rest)| rest.trim_start().to_owned())
+}
+
+/// The processor time of a process. It can be read until the process is waited for.
+fn of(child: &Child) -> Duration {
+    let ticks: u64 = status(child).split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
     // A tick is a hundredth of a second on every Linux.
     Duration::from_millis(ticks * 10)
 }
 
-fn of_children() -> Duration {
-    processor_time(&fs::read_to_string("/proc/self/stat").expect("the system tells"), 16)
+/// Whether a process has ended. It is not waited for, so that its times can still be read.
+fn has_ended(child: &Child) -> bool {
+    matches!(status(child).chars().next(), None | Some('Z' | 'X'))
 }
 
 /// How long the threads of a process have waited for a processor, if the system reports it.
@@ -73,19 +79,17 @@ fn lateness_is_the_time_on_the_clock_of_a_quiet_machine() {
     assert_eq!(lateness(ms(1000), None, ms(100)), ms(100));
 }
 
-fn of(child: &Child) -> Duration {
-    fs::read_to_string(format!("/proc/{}/stat", child.id())).map_or(Duration::ZERO, |stat| processor_time(&stat, 14))
-}
-
-/// Waits for a run that must end by itself, and soon. Returns it, and how long its threads have
-/// waited for a processor meanwhile.
-fn end(mut child: Child, what: &str) -> (Run, Option<Duration>) {
+/// Waits for a run that must end by itself, and soon. Returns it, and how late it ended after this
+/// time, until which it had worked for so long.
+fn end(mut child: Child, since: Instant, worked: Duration, what: &str) -> (Run, Duration) {
     let before = waited(&child);
     let mut last = before;
     for _ in 0..12_000 {
-        if child.try_wait().expect("it can be asked").is_some() {
+        if has_ended(&child) {
+            let elapsed = since.elapsed();
             let meanwhile = before.zip(last).map(|(before, last)| last.saturating_sub(before));
-            return (Run::new(child.wait_with_output().expect("it has ended")), meanwhile);
+            let late = lateness(elapsed, meanwhile, of(&child).saturating_sub(worked));
+            return (Run::new(child.wait_with_output().expect("it has ended")), late);
         }
         last = waited(&child).max(last);
         sleep(Duration::from_millis(5));
@@ -107,15 +111,14 @@ fn limited(folder: &Folder, arguments: &[&str], milliseconds: u64) -> i32 {
     let (time, limit) = (format!("{milliseconds}ms"), Duration::from_millis(milliseconds));
     let arguments = [arguments, &["--time", &time]].concat();
     for last in (0..TRIES).rev() {
-        let (before, begun) = (of_children(), Instant::now());
-        let mut child = start(folder, &arguments);
-        while begun.elapsed() < limit && child.try_wait().expect("it can be asked").is_none() {
+        let begun = Instant::now();
+        let child = start(folder, &arguments);
+        while begun.elapsed() < limit && !has_ended(&child) {
             sleep(Duration::from_millis(5).min(limit.saturating_sub(begun.elapsed())));
         }
         let worked = of(&child);
-        let (run, waited) = end(child, &format!("{arguments:?}"));
+        let (run, late) = end(child, begun + limit, worked, &format!("{arguments:?}"));
         let code = run.code;
-        let late = lateness(begun.elapsed().saturating_sub(limit), waited, of_children().saturating_sub(before + worked));
         assert!((0..=3).contains(&code), "{arguments:?}: {code}, {}", folder.read("err"));
         if late < LATE {
             return code;
@@ -128,21 +131,18 @@ fn limited(folder: &Folder, arguments: &[&str], milliseconds: u64) -> i32 {
 /// Interrupts a command after some time, and requires that it ends soon after.
 fn interrupted(folder: &Folder, arguments: &[&str], milliseconds: u64, caught: bool) {
     for last in (0..TRIES).rev() {
-        let before = of_children();
-        let mut child = start(folder, arguments);
+        let child = start(folder, arguments);
         if caught {
             await_handler(&child);
         }
-        while of(&child) < Duration::from_millis(milliseconds) && child.try_wait().expect("it can be asked").is_none() {
+        while of(&child) < Duration::from_millis(milliseconds) && !has_ended(&child) {
             sleep(Duration::from_millis(5));
         }
         let (worked, asked) = (of(&child), Instant::now());
-        if child.try_wait().expect("it can be asked").is_none() {
+        if !has_ended(&child) {
             signal(&child, "INT");
         }
-        let (_, waited) = end(child, &format!("{arguments:?}"));
-        // The shell that sends the signal is a child too.
-        let late = lateness(asked.elapsed(), waited, of_children().saturating_sub(before + worked));
+        let (_, late) = end(child, asked, worked, &format!("{arguments:?}"));
         if late < LATE || worked.is_zero() {
             return;
         }
@@ -166,23 +166,7 @@ fn every_search() -> Vec<Vec<&'static str>> {
     all
 }
 
-/// The phases run one after the other, because the time of all child processes is measured
-/// together.
 #[test]
-fn limits_and_signals_are_heard_in_every_phase() {
-    reading();
-    translating();
-    searching();
-    growing();
-    first_state();
-    inside_steps();
-    large_states();
-    tracing();
-    printing();
-    saving();
-    graphs();
-}
-
 fn reading() {
     let folder = Folder::new().all_orders();
     // Standard input to which no process writes, and that stays open.
@@ -205,6 +189,7 @@ fn reading() {
     interrupted(&folder, &["check", "long.pml", "--engine", "vm"], 200, false);
 }
 
+#[test]
 fn searching() {
     let folder = Folder::with("vast.pml", VAST).all_orders();
     for (number, options) in every_search().iter().enumerate() {
@@ -218,6 +203,7 @@ fn searching() {
 }
 
 /// Native code of large programs is compiled while they are searched.
+#[test]
 fn translating() {
     let folder = Folder::new().all_orders();
     for family in Family::ALL {
@@ -229,6 +215,7 @@ fn translating() {
 }
 
 /// Tables that double again and again, up to hundreds of megabytes.
+#[test]
 fn growing() {
     let folder = Folder::with("vast.pml", VAST).all_orders();
     for store in ["auto", "plain", "compact", "hash", "bits"] {
@@ -239,6 +226,7 @@ fn growing() {
 
 /// Steps that take too long to wait for, including the very first step, with few states inside and
 /// with very many.
+#[test]
 fn inside_steps() {
     let folder = Folder::new().all_orders();
     for text in [
@@ -258,6 +246,7 @@ fn inside_steps() {
 }
 
 /// An initial state that takes long to compute: ten million elements are computed one by one.
+#[test]
 fn first_state() {
     let folder = Folder::with("first.pml", "int g = 1; active [200] proctype P() { int a[50000] = g + 1; skip }").all_orders();
     for engine in ["jit", "vm"] {
@@ -268,6 +257,7 @@ fn first_state() {
 }
 
 /// States of two megabytes with hundreds of successors each.
+#[test]
 fn large_states() {
     let folder = Folder::with("large.pml", "active [250] proctype P() { int a[2000] = 7; do :: a[3]++ od }").all_orders();
     for order in ["auto", "bfs", "dfs"] {
@@ -281,6 +271,7 @@ fn large_states() {
 
 /// A long trace that is written as text, as JSON and to a file, with a reader that reads and with
 /// one that does not.
+#[test]
 fn printing() {
     let folder =
         Folder::with("chain.pml", "int n; byte large[200]; active proctype P() { do :: n < 60000 -> n++ :: else -> assert(false) od }")
@@ -324,6 +315,7 @@ fn end_unread(mut child: Child) {
 }
 
 /// A violation at the end of a long path: the phases search, replay, confirmation and report.
+#[test]
 fn tracing() {
     let folder =
         Folder::with("chain.pml", "int n; active proctype P() { do :: n < 100000 -> n++ :: else -> assert(false) od }\n").all_orders();
@@ -336,6 +328,7 @@ fn tracing() {
 }
 
 /// Checkpoints that are written repeatedly, and a large one that is read.
+#[test]
 fn saving() {
     let folder = Folder::with("vast.pml", VAST).all_orders();
     for order in ["bfs", "dfs"] {
@@ -352,6 +345,7 @@ fn saving() {
     }
 }
 
+#[test]
 fn graphs() {
     let folder = Folder::with("model.pml", "active [4] proctype P() { byte i; do :: i < 20 -> i++ :: else -> break od }\n").all_orders();
     for name in ["graph.dot", "graph.aut"] {

@@ -36,6 +36,27 @@ struct Tally {
     smaller: u64,
 }
 
+impl Tally {
+    fn plus(self, other: Tally) -> Tally {
+        Tally {
+            programs: self.programs + other.programs,
+            violated: self.violated + other.violated,
+            full: self.full + other.full,
+            smaller: self.smaller + other.smaller,
+        }
+    }
+}
+
+/// Compares all of these programs, each with its name.
+fn compare_all(programs: &[(String, Arc<Verified>)]) -> Tally {
+    let tallies = testkit::in_parallel(programs, |(name, program)| {
+        let mut tally = Tally::default();
+        compare(name, program, &mut tally);
+        tally
+    });
+    tallies.into_iter().fold(Tally::default(), Tally::plus)
+}
+
 /// The memory of a search: `EVERYPATH_MEMORY` in MiB.
 fn memory() -> u64 {
     std::env::var("EVERYPATH_MEMORY").ok().and_then(|text| text.parse().ok()).unwrap_or(8) << 20
@@ -89,25 +110,20 @@ fn compare(name: &str, program: &Arc<Verified>, tally: &mut Tally) {
 
 #[test]
 fn random_models_with_formulas_have_the_same_verdicts() {
-    let mut tally = Tally::default();
-    for seed in testkit::models::seeds(0..100) {
+    let programs = testkit::models::seeds(0..100).filter_map(|seed| {
         let text = text(seed);
-        let Some(program) = promela(&text) else { continue };
-        compare(&format!("seed {seed}\n{text}"), &program, &mut tally);
-    }
+        Some((format!("seed {seed}\n{text}"), promela(&text)?))
+    });
+    let tally = compare_all(&programs.collect::<Vec<_>>());
     println!("{tally:?}");
     assert!(tally.violated > 100 && tally.smaller < tally.full, "{tally:?}");
 }
 
 #[test]
 fn the_models_of_the_project_have_the_same_verdicts() {
-    let mut tally = Tally::default();
-    for folder in ["promela/temporal", "promela/chains", "lf"] {
-        for (name, text) in testkit::models::texts(folder, &["pml", "lf"]) {
-            let Ok(program) = compile(&name, &text, &[]) else { continue };
-            compare(&name, &program, &mut tally);
-        }
-    }
+    let texts = ["promela/temporal", "promela/chains", "lf"].into_iter().flat_map(|folder| testkit::models::texts(folder, &["pml", "lf"]));
+    let programs = texts.filter_map(|(name, text)| Some((name.clone(), compile(&name, &text, &[]).ok()?)));
+    let tally = compare_all(&programs.collect::<Vec<_>>());
     assert!(tally.violated > 10 && tally.smaller < tally.full, "{tally:?}");
 }
 

@@ -81,6 +81,27 @@ struct Tally {
     states: [u64; 2],
 }
 
+impl Tally {
+    fn plus(self, other: Tally) -> Tally {
+        Tally {
+            compared: self.compared + other.compared,
+            violated: self.violated + other.violated,
+            telling: self.telling + other.telling,
+            states: [self.states[0] + other.states[0], self.states[1] + other.states[1]],
+        }
+    }
+}
+
+/// Compares all of these programs, each with its name.
+fn compare_all(programs: &[(String, Arc<Verified>)]) -> Tally {
+    let tallies = testkit::in_parallel(programs, |(name, program)| {
+        let mut tally = Tally::default();
+        compare(name, program, &mut tally);
+        tally
+    });
+    tallies.into_iter().fold(Tally::default(), Tally::plus)
+}
+
 fn length(outcome: &Outcome) -> Option<usize> {
     match &outcome.verdict {
         Verdict::Violated(violation) => Some(violation.trace.steps.len()),
@@ -131,31 +152,24 @@ fn compare(name: &str, program: &Arc<Verified>, tally: &mut Tally) {
 
 #[test]
 fn no_estimate_is_too_great_on_the_models() {
-    let mut tally = Tally::default();
-    for (name, program) in common::models() {
-        compare(&name, &program, &mut tally);
-    }
+    let tally = compare_all(&common::models());
     assert!(tally.violated > 40 && tally.telling > 100, "{tally:?}");
     assert!(tally.states[1] < tally.states[0], "{tally:?}");
 }
 
 #[test]
 fn no_estimate_is_too_great_on_random_byte_code() {
-    let mut tally = Tally::default();
-    for seed in 0..400 {
-        let Some(program) = testkit::random::verified(seed) else { continue };
-        compare(&format!("seed {seed}"), &Arc::new(program), &mut tally);
-    }
+    let programs = (0..400).filter_map(|seed| Some((format!("seed {seed}"), Arc::new(testkit::random::verified(seed)?))));
+    let tally = compare_all(&programs.collect::<Vec<_>>());
     assert!(tally.violated > 100 && tally.telling > 100, "{tally:?}");
 }
 
 #[test]
 fn no_estimate_is_too_great_on_random_models() {
-    let mut tally = Tally::default();
-    for seed in 0..200 {
+    let programs = (0..200).filter_map(|seed| {
         let text = testkit::promela_gen::model(seed).text();
-        let Some(program) = languages::testing::promela(&text) else { continue };
-        compare(&format!("seed {seed}\n{text}"), &program, &mut tally);
-    }
+        Some((format!("seed {seed}\n{text}"), languages::testing::promela(&text)?))
+    });
+    let tally = compare_all(&programs.collect::<Vec<_>>());
     assert!(tally.violated > 100 && tally.telling > 100, "{tally:?}");
 }

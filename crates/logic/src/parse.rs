@@ -132,15 +132,36 @@ fn tokens(text: &str, place: &dyn Fn(usize, usize) -> Span) -> Result<Vec<Token>
             (Kind::Sign, *sign)
         } else {
             let c = rest.chars().next().unwrap_or(' ');
-            return Err(Diagnostic::error(
-                place(start, start + c.len_utf8()),
-                format!("`{}` is not allowed in a formula", c.escape_default()),
-            )
-            .with_hint("operators are [] <> ! U W V X -> <-> && ||; put other text of an atom in braces"));
+            return Err(Diagnostic::error(place(start, start + c.len_utf8()), format!("`{}` is not allowed in a formula", shown(c)))
+                .with_hint("operators are [] <> ! U W V X -> <-> && ||; put other text of an atom in braces"));
         };
         found.push(Token { kind, start, end: at, sign });
     }
     Ok(found)
+}
+
+/// A character in a message: as it is, if it can be seen.
+fn shown(c: char) -> String {
+    if c == '"' { c.to_string() } else { c.escape_debug().to_string() }
+}
+
+/// What other tools and languages write for an operator, and the operator here.
+const ELSEWHERE: [(&str, &str); 10] = [
+    ("G", "[]"),
+    ("F", "<>"),
+    ("and", "&&"),
+    ("AND", "&&"),
+    ("or", "||"),
+    ("OR", "||"),
+    ("not", "!"),
+    ("NOT", "!"),
+    ("xor", "<-> with `!`"),
+    ("globally", "[]"),
+];
+
+/// The operator that a word of another language stands for.
+fn elsewhere(word: &str) -> Option<String> {
+    ELSEWHERE.iter().find(|(known, _)| *known == word).map(|(known, sign)| format!("`{known}` is a name here: write `{sign}`"))
 }
 
 /// Whether the word before `rest` is the name of a process, though it could be an operator: a
@@ -241,19 +262,23 @@ impl Parser<'_> {
     fn unexpected(&self, token: &Token) -> Diagnostic {
         let written = self.token_text(token);
         let error = self.error(token.start, token.end, format!("`{written}` is not allowed here"));
+        let missing = || Some("an operator is missing before it: && || -> <-> U W V".to_owned());
+        let beside = |at: Option<usize>| at.and_then(|at| self.tokens.get(at));
+        let (before, after) = (beside(self.at.checked_sub(1)), beside(Some(self.at + 1)));
+        let adjacent = |other: Option<&Token>, sign: &str| other.is_some_and(|other| other.sign == sign && other.start == token.end);
+        // An operand may follow `not` or `G` in other languages.
+        let named = before.filter(|before| before.kind == Kind::Word).and_then(|before| elsewhere(self.token_text(before)));
         let hint = match (token.kind, token.sign) {
             (Kind::Sign, ")") => Some("no parenthesis is open here".to_owned()),
-            (Kind::Sign, "=") => Some("`==` compares".to_owned()),
-            (Kind::Word, _) => match written {
-                "and" | "AND" => Some("write `&&`".to_owned()),
-                "or" | "OR" => Some("write `||`".to_owned()),
-                "not" => Some("write `!`".to_owned()),
-                _ => did_you_mean(written, WORDS.iter().map(|(word, _)| *word))
-                    .or_else(|| Some("an operator is missing before it: && || -> <-> U W V".to_owned())),
-            },
-            _ if token.sign == "!" || token.sign == "[]" || token.sign == "<>" || token.sign == "X" => {
-                Some("an operator is missing before it: && || -> <-> U W V".to_owned())
+            (Kind::Sign, "=") if adjacent(after, ">") => Some("write `->`".to_owned()),
+            (Kind::Sign, ">") if before.is_some_and(|before| before.sign == "<=" && before.end == token.start) => {
+                Some("write `<->`".to_owned())
             }
+            (Kind::Sign, "=") => Some("`==` compares".to_owned()),
+            (Kind::Word | Kind::Braced, _) if named.is_some() => named,
+            (Kind::Word, _) => elsewhere(written).or_else(|| did_you_mean(written, WORDS.iter().map(|(word, _)| *word))).or_else(missing),
+            (Kind::Sign, "!" | "[]" | "<>" | "X") if named.is_some() => named,
+            (Kind::Sign, "!" | "[]" | "<>" | "X") => missing(),
             _ => None,
         };
         error.with_hint_opt(hint)
@@ -320,9 +345,12 @@ impl Parser<'_> {
                 if temporal {
                     let bad = if l.temporal { l } else { r };
                     let (from, to) = (bad.start, bad.end);
-                    return Err(self
-                        .error(from, to, format!("a temporal formula cannot be an operand of `{sign}`"))
-                        .with_hint("`[]`, `<>`, `X` and `!` bind tighter than comparisons: write `[](x == 0)`"));
+                    let hint = match sign {
+                        "&" => "write `&&`",
+                        "|" => "write `||`",
+                        _ => "`[]`, `<>`, `X` and `!` bind tighter than comparisons: write `[](x == 0)`",
+                    };
+                    return Err(self.error(from, to, format!("a temporal formula cannot be an operand of `{sign}`")).with_hint(hint));
                 }
                 self.push(start, end, false, 1, Shape::Atom)
             }
@@ -398,6 +426,12 @@ impl Parser<'_> {
         let numeric = self.token_text(name).starts_with(|c: char| c.is_ascii_digit());
         while let Some(token) = self.peek().filter(|_| !numeric).cloned() {
             match token.sign {
+                // A formula of another tool would be taken for one atom.
+                "(" if matches!(self.token_text(name), "G" | "F" | "not" | "NOT") && end == name.end => {
+                    let word = self.token_text(name);
+                    let error = self.error(name.start, name.end, format!("`{word}` is no operator here"));
+                    return Err(error.with_hint_opt(elsewhere(word)));
+                }
                 "[" | "(" => end = self.balanced(&token)?,
                 "?" | "??" if self.tokens.get(self.at + 1).is_some_and(|next| next.sign == "[") => {
                     self.at += 1;
@@ -581,6 +615,26 @@ mod tests {
     }
 
     #[test]
+    fn operators_of_other_languages_are_named() {
+        for (text, hint) in [
+            ("G(p -> F q)", "`[]`"),
+            ("F p", "`<>`"),
+            ("[] F !p", "`<>`"),
+            ("not p", "`!`"),
+            ("p and q", "`&&`"),
+            ("p or q", "`||`"),
+            ("p => q", "`->`"),
+            ("p <=> q", "`<->`"),
+            ("[]p & <>q", "`&&`"),
+            ("p | <>q", "`||`"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.hint.as_deref().is_some_and(|given| given.contains(hint)), "{text}: {:?}", error.hint);
+        }
+        assert_eq!(read("[] \u{e9}").expect_err("a letter").message, "`\u{e9}` is not allowed in a formula");
+    }
+
+    #[test]
     fn errors_have_a_position() {
         for (text, start, word) in [
             ("", 0, "missing"),
@@ -595,6 +649,8 @@ mod tests {
             ("p = q", 2, "not allowed"),
             ("[]{ }", 2, "empty"),
             ("P@", 1, "must follow"),
+            ("G(p -> F q)", 0, "no operator"),
+            ("p U F(q)", 4, "no operator"),
         ] {
             let error = read(text).expect_err(text);
             assert_eq!(error.span.start, start, "{text}: {}", error.message);

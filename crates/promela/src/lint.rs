@@ -24,7 +24,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("hidden-in-state", "a `hidden` variable that is part of the state all the same"),
     ("late-claim", "an exclusive use of a channel that is claimed after the first statement"),
     ("message-fields", "a message with another number of fields than its channel has"),
-    ("mixed-messages", "a comparison of names from different sets of messages"),
+    ("mixed-messages", "names from different sets of messages are compared, or one is stored in a variable or a message of another set"),
     ("negated-channel-test", "`!` before `full`, `empty`, `nfull` or `nempty`, which SPIN does not allow"),
     ("never-executable", "a statement that is always false"),
     ("no-effect", "a variable is assigned to itself, or compared with itself"),

@@ -46,6 +46,34 @@ fn brackets_and_closing_words() {
 }
 
 #[test]
+fn formulas() {
+    let formula = |text: &str| format!("bool p, q;\nactive proctype P() {{ l: p = 1; q = 1 }}\nltl f {{ {text} }}");
+    for (text, hint) in [
+        ("G(p -> F q)", "write `[]`"),
+        ("F p", "write `<>`"),
+        ("[] (F p)", "write `<>`"),
+        ("not p", "write `!`"),
+        ("p and q", "write `&&`"),
+        ("p => q", "write `->`"),
+        ("p = q", "`==` compares"),
+        ("[] (p = q)", "`==` compares"),
+        ("Q@l", "the name of a process type stands before `@`"),
+    ] {
+        says(&formula(text), &[hint]);
+    }
+    assert_eq!(findings(&formula("<> {p && q} || {P@l} U {p}")), "");
+    says("byte x;\nactive proctype P() provided (x = 1) { x = 1 }", &["`==` compares"]);
+}
+
+#[test]
+fn initial_values_start_no_processes() {
+    let refused = "`run` is not allowed in the initial value of a variable";
+    says("proctype P() { skip }\ninit { byte x = run P(); x == 1 }", &[refused, "x = run P()"]);
+    says("proctype P() { skip }\ninit { byte x = (run P() > 0 -> 1 : 2); x == 1 }", &[refused]);
+    says("proctype P() { skip }\ninit { byte x[2] = { 1, run P() }; x[1] == 1 }", &[refused]);
+}
+
+#[test]
 fn separators() {
     says("byte x;\ninit { x = 1 x = 2 }", &["expected `;` or `->` before `x`"]);
     says("byte x;\ninit { x = 1\n && x == 2 }", &["expected an expression, found `&&`", "put the operator at the end of the line before"]);

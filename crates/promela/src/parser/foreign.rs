@@ -63,6 +63,20 @@ pub(crate) fn hint_for_word(word: &str) -> Option<&'static str> {
     })
 }
 
+/// The operator that stands for a word of other notations of temporal formulas.
+pub(super) fn operator_of_formulas(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "G" | "globally" => "[]",
+        "F" | "finally" => "<>",
+        "and" | "AND" => "&&",
+        "or" | "OR" => "||",
+        "not" | "NOT" => "!",
+        "xor" => "!=",
+        "iff" => "<->",
+        _ => return None,
+    })
+}
+
 /// The Promela equivalent of two consecutive signs, the second of which was not expected.
 fn hint_for_signs(before: Op, found: Op) -> Option<String> {
     Some(match (before, found) {

@@ -4,7 +4,7 @@
 //! and the bitwise operators, and `[]`, `<>`, `X`, `!` bind like unary operators. `->`, `U`, `W`,
 //! `V` group to the left.
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, foreign};
 use crate::ast::{Binary, Expr, ExprKind, Formula, Ident, Ltl, Unary};
 use crate::limits::MAX_OPERATORS;
 use crate::token::{Op, Tok};
@@ -59,6 +59,10 @@ impl Parser {
         let start = self.span();
         let formula = self.formula(0)?;
         let behind = self.span();
+        if let Some(hint) = self.hint_after_formula() {
+            let diagnostic = Diagnostic::error(behind, format!("the formula cannot continue with {}", self.peek()));
+            return Err(self.report(diagnostic.with_label(open, "it began here").with_hint(hint)));
+        }
         self.skip_separators();
         self.close_brace(open)?;
         // A formula that begins in a macro and ends outside it has no contiguous text.
@@ -207,12 +211,35 @@ impl Parser {
                 if !self.is_op(Op::RParen) {
                     let message = format!("expected `)` after the formula, found {}", self.peek());
                     let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`");
-                    return Err(self.report(diagnostic));
+                    let hint = self.hint_after_formula();
+                    return Err(self.report(diagnostic.with_hint_opt(hint)));
                 }
                 self.advance();
                 Ok(inner)
             }
+            // `everypath ltl` prints atoms with operators in braces.
+            Tok::Op(Op::LBrace) => {
+                let open = self.advance();
+                let inner = self.expression()?;
+                self.close_brace(open)?;
+                Ok(Formula::Atom(inner))
+            }
             _ => Ok(Formula::Atom(self.primary()?)),
+        }
+    }
+
+    /// A hint for a token that cannot follow a formula.
+    fn hint_after_formula(&self) -> Option<String> {
+        let sign = |token: Option<&Tok>| match token {
+            Some(Tok::Name(word)) => foreign::operator_of_formulas(word).map(|sign| format!("`{word}` is a name here: write `{sign}`")),
+            _ => None,
+        };
+        match self.peek() {
+            Tok::Op(Op::RBrace | Op::RParen | Op::Semi) | Tok::End => None,
+            Tok::Op(Op::Assign) if *self.peek_at(1) == Tok::Op(Op::Gt) => Some("write `->`".to_owned()),
+            Tok::Op(Op::Assign) => Some("`==` compares".to_owned()),
+            Tok::Op(Op::At) => Some("the name of a process type stands before `@`".to_owned()),
+            found => sign(Some(found)).or_else(|| sign(self.previous())),
         }
     }
 

@@ -232,7 +232,9 @@ impl Parser {
             return Ok(self.advance());
         }
         let message = format!("expected `{}` {what}, found {}", op.text(), self.peek());
-        Err(self.error(self.span(), message))
+        let hint = (op == Op::RParen && self.is_op(Op::Assign)).then(|| "`==` compares".to_owned());
+        let diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
+        Err(self.report(diagnostic))
     }
 
     fn expect_name(&mut self, what: &str) -> Parsed<Ident> {

@@ -6,7 +6,7 @@ use super::place::{Found, MAX_FIELDS};
 use super::statement::Fields;
 use super::types::Ty;
 use crate::ast::{self, Binary, Expr, ExprKind, Formula, Ident, Reference};
-use crate::model::{Ex, Field, LtlNode, Place, Scope, Target};
+use crate::model::{Ex, Field, LtlNode, Place, Scalar, Scope, Target};
 use bytecode::{BinaryOp, UnaryOp};
 use source::{Diagnostic, Span, did_you_mean};
 
@@ -104,14 +104,27 @@ impl Resolver<'_> {
 
     /// A comparison of two message names of different sets is certainly a mistake.
     fn check_mtypes(&mut self, a: &Expr, b: &Expr) {
-        let (Some(x), Some(y)) = (self.mtype_of(a), self.mtype_of(b)) else { return };
+        if let (Some(x), Some(y)) = (self.mtype_of(a), self.mtype_of(b)) {
+            self.check_sets(x, y, a.span.to(b.span));
+        }
+    }
+
+    /// So is a value of one set that is stored in a variable or a message of another. SPIN refuses
+    /// it.
+    pub(super) fn check_stored(&mut self, ty: Scalar, value: &Expr) {
+        if let (Scalar::Mtype(set), Some(given)) = (ty, self.mtype_of(value)) {
+            self.check_sets(set, given, value.span);
+        }
+    }
+
+    fn check_sets(&mut self, x: u8, y: u8, span: Span) {
         if x != y {
             let name = |set: u8| match &self.model.mtypes[set as usize].name {
                 Some(name) => format!("`mtype:{name}`"),
                 None => "`mtype`".to_owned(),
             };
             let message = format!("{} and {} are different sets of messages", name(x), name(y));
-            self.report(Diagnostic::warning(a.span.to(b.span), message).named("mixed-messages"));
+            self.report(Diagnostic::warning(span, message).named("mixed-messages"));
         }
     }
 
@@ -123,7 +136,7 @@ impl Resolver<'_> {
             return Some(set);
         }
         match self.symbol(&part.name.text)?.ty {
-            Ty::Scalar(crate::model::Scalar::Mtype(set)) => Some(set),
+            Ty::Scalar(Scalar::Mtype(set)) => Some(set),
             _ => None,
         }
     }
@@ -193,6 +206,10 @@ impl Resolver<'_> {
             let diagnostic =
                 Diagnostic::error(span, "`run` is not allowed in a `d_step`").with_label(step, "this one").with_hint("use `atomic`");
             self.report(diagnostic);
+        }
+        if self.current.as_ref().is_some_and(|c| c.creating) {
+            let diagnostic = Diagnostic::error(span, "`run` is not allowed in the initial value of a variable");
+            self.report(diagnostic.with_hint("declare the variable without it, then write `x = run P()`"));
         }
         let Some(process) = self.process_index(name) else { return Ex::Const(0) };
         let wanted = self.headers[process].parameters;

@@ -75,6 +75,8 @@ struct Current {
     blocks: u32,
     /// Whether declarations are still initialised when the process is created.
     initialising: bool,
+    /// Whether an initial value is being read that is stored when the process is created.
+    creating: bool,
     prologue: Vec<(crate::model::Action, Span)>,
     loops: usize,
     /// The number of declarations of each name.
@@ -263,7 +265,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn mtype_set(&mut self, name: Option<&Ident>) -> u8 {
+    pub(super) fn mtype_set(&mut self, name: Option<&Ident>) -> u8 {
         let text = name.map(|n| n.text.clone());
         let found = self.model.mtypes.iter().position(|m| m.name == text);
         let index = found.unwrap_or_else(|| {

@@ -109,6 +109,7 @@ impl Resolver<'_> {
             (None, Some(_)) => Action::Assign(place(vec![Ex::Const(0)]), Ex::Const(0)),
             (Some(Initial::Value(expr)), None) => {
                 let value = self.expr(expr);
+                self.check_stored(scalar, expr);
                 Action::Assign(place(Vec::new()), value)
             }
             (Some(Initial::Value(expr)), Some(length)) => {
@@ -187,7 +188,11 @@ impl Resolver<'_> {
             }
             StmtKind::Assign(reference, expr) => {
                 let value = self.expr(expr);
-                Node::Basic(Action::Assign(self.target(reference), value))
+                let target = self.target(reference);
+                if let Target::Place(place) = &target {
+                    self.check_stored(place.ty, expr);
+                }
+                Node::Basic(Action::Assign(target, value))
             }
             StmtKind::Send { channel, sorted, arguments } => {
                 let mut values = Vec::new();
@@ -200,12 +205,14 @@ impl Resolver<'_> {
                     }
                 }
                 self.check_fields(channel, values.len(), Fields::Sent, span);
+                self.check_message(channel, arguments);
                 let channel = self.channel_value(channel);
                 Node::Basic(Action::Send { channel, sorted: *sorted, arguments: values })
             }
             StmtKind::Receive(receive) => {
                 let fields = self.fields(receive, false);
                 self.check_fields(&receive.channel, fields.len(), if receive.keep { Fields::Copied } else { Fields::Received }, span);
+                self.check_message(&receive.channel, &receive.arguments);
                 let channel = self.channel_value(&receive.channel);
                 Node::Basic(Action::Receive { channel, any: receive.any, keep: receive.keep, fields })
             }
@@ -345,6 +352,24 @@ impl Resolver<'_> {
             Diagnostic::warning(span, message).named("message-fields").with_hint(hint)
         };
         self.report(diagnostic.with_label(symbol.span, "declared here"));
+    }
+
+    /// Checks that names of messages are in the set of their field, if the channel's declaration is
+    /// known.
+    pub(super) fn check_message(&mut self, channel: &Reference, arguments: &[Expr]) {
+        let [part] = channel.parts.as_slice() else { return };
+        let Some((_, types)) = self.symbol(&part.name.text).and_then(|symbol| symbol.channel.clone()) else { return };
+        for (ty, argument) in types.iter().zip(arguments) {
+            match ty {
+                // A structure is several fields.
+                ast::TypeName::User(_) => return,
+                ast::TypeName::Mtype(set) => {
+                    let set = self.mtype_set(set.as_ref());
+                    self.check_stored(Scalar::Mtype(set), argument);
+                }
+                _ => {}
+            }
+        }
     }
 
     // --- Loops SPIN builds by itself

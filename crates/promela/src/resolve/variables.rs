@@ -175,12 +175,15 @@ impl Resolver<'_> {
     /// Elements `from..from + count` of a global leaf.
     fn initialise_leaf(&mut self, leaf: usize, from: usize, count: usize, initial: Option<&Initial>, name: &str) {
         let Some(initial) = initial else { return };
+        let ty = self.model.globals[leaf].ty;
         let values: Vec<i32> = match initial {
             Initial::Value(expr) => {
+                self.check_stored(ty, expr);
                 let value = self.global_value(expr);
                 vec![value; count]
             }
             Initial::List(exprs) => {
+                exprs.iter().for_each(|expr| self.check_stored(ty, expr));
                 let mut values: Vec<i32> = exprs.iter().map(|e| self.global_value(e)).collect();
                 self.check_list(values.len(), count, exprs);
                 // If a list is too short, SPIN repeats its last value.
@@ -416,17 +419,33 @@ impl Resolver<'_> {
         }
     }
 
+    /// Values that are stored when the process is created.
+    fn created_with(&mut self, leaf: usize, exprs: &[Expr]) -> Vec<Ex> {
+        let ty = self.table(Scope::Local)[leaf].ty;
+        exprs.iter().for_each(|expr| self.check_stored(ty, expr));
+        self.set_creating(true);
+        let list = exprs.iter().map(|expr| self.expr(expr)).collect();
+        self.set_creating(false);
+        list
+    }
+
+    fn set_creating(&mut self, creating: bool) {
+        if let Some(current) = &mut self.current {
+            current.creating = creating;
+        }
+    }
+
     /// All `count` elements of a leaf, which are copies of arrays of `own` elements.
     fn initialise_local_leaf(&mut self, leaf: usize, own: u32, count: u32, initial: Option<&Initial>, span: Span) {
         let scope = Scope::Local;
         let action = match initial {
             None => return,
             Some(Initial::Value(expr)) => {
-                let value = self.expr(expr);
-                self.fill(leaf, Values { list: vec![value], own, count })
+                let list = self.created_with(leaf, std::slice::from_ref(expr));
+                self.fill(leaf, Values { list, own, count })
             }
             Some(Initial::List(exprs)) => {
-                let list = exprs.iter().map(|e| self.expr(e)).collect();
+                let list = self.created_with(leaf, exprs);
                 self.fill(leaf, Values { list, own, count })
             }
             Some(Initial::Channel { capacity, fields }) => {

@@ -19,6 +19,10 @@ pub struct Arguments {
     /// logic, on random words
     #[arg(long, value_name = "N")]
     random: Option<usize>,
+    /// Translate N random formulas of 5 to 15 operators and atoms in several spellings, and print
+    /// those of which another spelling has a smaller automaton
+    #[arg(long, value_name = "N", conflicts_with = "random")]
+    spellings: Option<usize>,
     /// The first seed of the random formulas
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -31,9 +35,10 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    match arguments.random {
-        Some(count) => random(count, arguments.seed),
-        None => table(arguments.collections.as_deref(), arguments.all),
+    match (arguments.random, arguments.spellings) {
+        (Some(count), _) => random(count, arguments.seed),
+        (_, Some(count)) => spellings(count, arguments.seed),
+        _ => table(arguments.collections.as_deref(), arguments.all),
     }
 }
 
@@ -60,6 +65,52 @@ fn random(count: usize, seed: u64) -> Result<(), Failure> {
     println!(
         "{count} formulas, {automata} automata on {WORDS} words each: all agree with the definition. \
          States in all: {states}, with generalised acceptance {generalised}. The slowest translation took {slowest:.3} s."
+    );
+    Ok(())
+}
+
+/// Other spellings of each random formula.
+const SPELLINGS: usize = 12;
+
+/// Prints the random formulas of which another spelling has fewer states, and the sums.
+fn spellings(count: usize, seed: u64) -> Result<(), Failure> {
+    let mut random = Random::new(seed);
+    let (mut states, mut best_states, mut larger, mut furthest, mut slowest) = (0, 0, 0, 0, 0f64);
+    for _ in 0..count {
+        let mut formulas = Formulas::new();
+        let size = 5 + random.below(11);
+        let formula = random.formula(&mut formulas, size, 3);
+        let begun = Instant::now();
+        let own = logic::translate(&mut formulas, formula).map_err(|error| format!("{}: {error}", formulas.text(formula)))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        slowest = slowest.max(seconds);
+        let size = own.buchi.state_count();
+        let mut best = (size, formula);
+        for _ in 0..SPELLINGS {
+            let other = logic::spelling::respell(&mut formulas, formula, &mut random);
+            if let Ok(translated) = logic::translate(&mut formulas, other)
+                && translated.buchi.state_count() < best.0
+            {
+                best = (translated.buchi.state_count(), other);
+            }
+        }
+        if best.0 < size {
+            println!(
+                "{size} states instead of {} ({seconds:.3} s): {}\n    as in {}",
+                best.0,
+                formulas.text(formula),
+                formulas.text(best.1)
+            );
+            larger += 1;
+        }
+        states += size;
+        best_states += best.0;
+        furthest = furthest.max(size - best.0);
+    }
+    println!(
+        "{count} formulas, {states} states, {best_states} with the best of {} spellings; {larger} have more than that, at most {furthest} \
+         more. The slowest translation took {slowest:.3} s.",
+        SPELLINGS + 1
     );
     Ok(())
 }

@@ -28,6 +28,7 @@ mod product;
 pub mod random;
 mod simplify;
 mod simulation;
+pub mod spelling;
 mod tableau;
 mod translate;
 mod write;

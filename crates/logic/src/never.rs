@@ -3,7 +3,8 @@
 //!
 //! A statement is a state; a label that begins with `accept` makes it accepting. A claim that
 //! reaches its end has matched, whatever follows, so its end is a state that accepts everything.
-//! The `assert` with which SPIN ends a claim early is such a state too.
+//! The `assert` with which SPIN ends a claim early is such a state too, and so is a last `skip`, as
+//! in `accept_all: skip`.
 
 use crate::automaton::{Automaton, State};
 use crate::bdd::{Bdd, Bdds};
@@ -282,7 +283,7 @@ impl<'a> Reader<'a> {
     }
 
     /// For each statement, the statement that is executed after all jumps; the end of the claim is
-    /// mapped to itself.
+    /// mapped to itself, and a `skip` before it to the end.
     fn resolved(&self) -> Result<Vec<usize>, Diagnostic> {
         let end = self.statements.len();
         let mut known: Vec<Option<usize>> = vec![None; end + 1];
@@ -297,6 +298,10 @@ impl<'a> Reader<'a> {
                             return Err(self.cursor.error_here("the claim follows `goto` for ever"));
                         }
                         place = self.place(label, *at)?;
+                    }
+                    (None, Some(Statement::Choice(options))) if place + 1 == end && matches!(options[..], [(Bdd::ALL, Target::Next)]) => {
+                        path.push(place);
+                        place = end;
                     }
                     _ => break place,
                 }

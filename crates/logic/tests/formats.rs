@@ -2,7 +2,7 @@
 //! wrong text is refused with a position.
 
 use logic::random::Random;
-use logic::{Automaton, Formulas, Lasso, Remarks, read_hoa, read_never, translate, write_hoa, write_never};
+use logic::{Automaton, Formulas, Lasso, Remarks, read_hoa, read_never, tidy, translate, write_hoa, write_never};
 use source::FileId;
 
 fn same_words(random: &mut Random, one: &Automaton, other: &Automaton, what: &str) {
@@ -39,6 +39,8 @@ fn what_is_written_is_read_again() {
         let claim = write_never(&result.buchi, &text);
         let read = read_never(&claim, FileId::default()).unwrap_or_else(|error| panic!("{}\n{claim}", error.message));
         same_words(&mut random, &result.buchi, &read, &claim);
+        let small = tidy(&read).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(small.state_count(), result.buchi.state_count(), "{claim}");
     }
 }
 

@@ -41,6 +41,8 @@ pub fn compare(seed: u64, compiler: Compiler) -> Compared {
     match ours(&text, seed, kind, fair) {
         Ok(None) => Compared::Skipped("our search: no answer".to_owned()),
         Ok(Some((ours, _))) if ours == theirs => Compared::Same,
+        // With `-l -f` SPIN misses some cycles that it finds for the same claim in a model.
+        Ok(Some((true, _))) if kind == PropertyKind::Progress && fair == Fair::Weak && spin_finds(&text, seed, compiler) => Compared::Same,
         Ok(Some((_, true))) if fair == Fair::Weak => Compared::Skipped("under fairness, SPIN ignores runs that end".to_owned()),
         Ok(Some((ours, _))) => {
             let word = |violated: bool| if violated { "violated" } else { "holds" };
@@ -48,6 +50,15 @@ pub fn compare(seed: u64, compiler: Compiler) -> Compared {
         }
         Err(why) => Compared::Different(format!("refused: {why}\n{text}")),
     }
+}
+
+/// The claim of SPIN's `-l`, with its first two options exchanged.
+const WITHOUT_PROGRESS: &str = "never {\n\tdo\n\t:: true\n\t:: np_ -> break\n\tod;\naccept:\tdo\n\t:: np_\n\tod\n}\n";
+
+/// Whether SPIN finds a fair cycle without progress by a claim in the model.
+fn spin_finds(text: &str, seed: u64, compiler: Compiler) -> bool {
+    let text = format!("{text}{WITHOUT_PROGRESS}");
+    spin::ask_for_cycles(&text, &format!("claim-{seed}"), compiler, Cycle::Accepted, true, PATIENCE) == Ok(true)
 }
 
 /// The model of a seed with its claim, if it has one. The processes of every second model loop for
@@ -67,7 +78,7 @@ pub fn text(seed: u64) -> String {
         PropertyKind::Acceptance => (text.replace("progress_L", "accept_L"), String::new()),
         _ => (text, String::new()),
     };
-    format!("#define masked(x) skip\n{definitions}{text}{claim}")
+    format!("#define masked(...) skip\n{definitions}{text}{claim}")
 }
 
 /// A claim over `p0`, `p1` and `p2`.

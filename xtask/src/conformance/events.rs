@@ -70,7 +70,7 @@ pub fn text(seed: u64) -> String {
     let word = if seed.is_multiple_of(3) { "notrace" } else { "trace" };
     let options: Vec<String> = (0..1 + random.below(4)).map(|_| format!("\t:: {}\n", sequence(&mut random))).collect();
     let (open, close) = if seed.is_multiple_of(3) || random.below(3) == 0 { ("if", "fi") } else { ("do", "od") };
-    format!("#define assert(x) skip\n{text}{word} {{\nend0: {open}\n{}\t{close}\n}}\n", options.concat())
+    format!("#define assert(...) skip\n{text}{word} {{\nend0: {open}\n{}\t{close}\n}}\n", options.concat())
 }
 
 /// Whether our search finds a violation; `None` if it has no answer.

@@ -64,7 +64,7 @@ pub fn text(seed: u64) -> String {
     });
     let formula = formula.find(|text| !text.contains('X')).unwrap_or_default();
     // With a claim, SPIN counts the claim as a process.
-    format!("#define assert(x) skip\n{definitions}{}ltl f {{ {formula} }}\n", model.text().replace("_nr_pr", "3"))
+    format!("#define assert(...) skip\n{definitions}{}ltl f {{ {formula} }}\n", model.text().replace("_nr_pr", "3"))
 }
 
 /// The answer of our search.

@@ -7,8 +7,11 @@
 use crate::{Failure, root};
 use bytecode::{Verified, verify};
 use clap::Args;
+mod beside;
 mod figures;
 mod follow;
+mod parts;
+mod programs;
 
 use contract::{Successors, System};
 use std::io::Write as _;
@@ -33,6 +36,9 @@ pub struct Arguments {
     /// instructions
     #[arg(long, value_name = "INSTRUCTIONS")]
     examples: Option<u32>,
+    /// Compare so many random programs in C with explorations by simavr instead
+    #[arg(long, value_name = "N")]
+    programs: Option<u64>,
     /// Measure states per second and bytes per state instead, with the command line as it is built
     #[arg(long)]
     figures: bool,
@@ -46,6 +52,9 @@ const BATCH: u64 = 2000;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(count) = arguments.programs {
+        return beside::run(&build("explore")?, count, arguments.seed);
+    }
     if arguments.list {
         for seed in arguments.seed..arguments.seed + arguments.sequences {
             let words: Vec<String> = sequence(seed).code.iter().map(|word| format!("{word:04x}")).collect();

@@ -368,7 +368,8 @@ impl Emitter<'_> {
         }
         leaf(self, Place::Outside);
         self.code.place(low);
-        let registers: Vec<u16> = (0..32).chain(self.memory.io.keys().copied().filter(|addr| self.kind(*addr) == Kind::Plain)).collect();
+        let registers: Vec<u16> =
+            (0..32).chain(self.memory.io.keys().copied().filter(|addr| self.memory.is_plain(*addr, self.image.chip))).collect();
         for addr in registers {
             let next = self.code.mark();
             self.code.push(T1);

@@ -14,6 +14,9 @@ pub enum Kind {
     Flags,
     /// A counter that runs: any value can be read.
     Counter,
+    /// A byte of a register of 16 bits of a timer. The high byte is written to [`LATCH`], and the
+    /// low byte takes it from there. `latched` says that reads go the same way.
+    Half { high: bool, latched: bool },
     /// Data of the serial port.
     Serial,
     /// State of the serial port: flags, and bits that keep what is written.
@@ -29,6 +32,13 @@ pub enum Kind {
     /// The status register.
     Status,
 }
+
+/// The byte that all registers of 16 bits of a timer share (TEMP). It has no address; this number
+/// stands for it.
+pub const LATCH: u16 = 0xffff;
+
+/// The content of [`LATCH`] after the counter was read: any value, which is chosen when it is used.
+pub const ANY: i32 = 0x100;
 
 /// A register of a device.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +126,8 @@ pub struct Chip {
     pub eecr: u16,
     /// State of the serial port.
     pub ucsra: u16,
+    /// The low byte of the counter of 16 bits; the high byte follows it.
+    pub counter: u16,
     /// Control of the converter, and the register whose bit 5 says that results are left-adjusted.
     pub adcsra: u16,
     pub admux: u16,
@@ -127,6 +139,10 @@ const fn plain(name: &'static str, addr: u16) -> Register {
 
 const fn reg(name: &'static str, addr: u16, kind: Kind) -> Register {
     Register { name, addr, kind }
+}
+
+const fn half(name: &'static str, addr: u16, high: bool, latched: bool) -> Register {
+    Register { name, addr, kind: Kind::Half { high, latched } }
 }
 
 const fn pins(name: &'static str, addr: u16) -> Register {
@@ -219,12 +235,12 @@ pub static ATMEGA328P: Chip = Chip {
         plain("TCCR1C", 0x82),
         reg("TCNT1L", 0x84, Kind::Counter),
         reg("TCNT1H", 0x85, Kind::Counter),
-        plain("ICR1L", 0x86),
-        plain("ICR1H", 0x87),
-        plain("OCR1AL", 0x88),
-        plain("OCR1AH", 0x89),
-        plain("OCR1BL", 0x8a),
-        plain("OCR1BH", 0x8b),
+        half("ICR1L", 0x86, false, true),
+        half("ICR1H", 0x87, true, true),
+        half("OCR1AL", 0x88, false, false),
+        half("OCR1AH", 0x89, true, false),
+        half("OCR1BL", 0x8a, false, false),
+        half("OCR1BH", 0x8b, true, false),
         plain("TCCR2A", 0xb0),
         plain("TCCR2B", 0xb1),
         reg("TCNT2", 0xb2, Kind::Counter),
@@ -274,6 +290,7 @@ pub static ATMEGA328P: Chip = Chip {
     reset_reason: 0x54,
     eecr: 0x3f,
     ucsra: 0xc0,
+    counter: 0x84,
     adcsra: 0x7a,
     admux: 0x7c,
 };
@@ -320,6 +337,12 @@ pub static ATMEGA16: Chip = Chip {
         plain("OCR2", 0x43),
         reg("TCNT2", 0x44, Kind::Counter),
         plain("TCCR2", 0x45),
+        half("ICR1L", 0x46, false, true),
+        half("ICR1H", 0x47, true, true),
+        half("OCR1BL", 0x48, false, false),
+        half("OCR1BH", 0x49, true, false),
+        half("OCR1AL", 0x4a, false, false),
+        half("OCR1AH", 0x4b, true, false),
         reg("TCNT1L", 0x4c, Kind::Counter),
         reg("TCNT1H", 0x4d, Kind::Counter),
         plain("TCCR1B", 0x4e),
@@ -370,6 +393,7 @@ pub static ATMEGA16: Chip = Chip {
     reset_reason: 0x54,
     eecr: 0x3c,
     ucsra: 0x2b,
+    counter: 0x4c,
     adcsra: 0x26,
     admux: 0x27,
 };

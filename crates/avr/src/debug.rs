@@ -49,13 +49,31 @@ pub struct Field {
     pub signed: bool,
 }
 
+/// A place in a source file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spot {
+    /// The number of the file in [`Debug::files`].
+    pub file: u32,
+    pub line: u32,
+    /// The column, from 1 on; 0 if the compiler has not told it.
+    pub column: u32,
+}
+
+impl Spot {
+    /// Whether two places are in the same line.
+    pub fn same_line(one: Option<Spot>, other: Option<Spot>) -> bool {
+        let line = |spot: Spot| (spot.file, spot.line);
+        one.map(line) == other.map(line)
+    }
+}
+
 /// A row of the line table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
     /// The first byte address of the row.
     pub addr: u32,
-    /// The file, in [`Debug::files`], and the line; `None` if no source is known.
-    pub place: Option<(u32, u32)>,
+    /// `None` if no source is known.
+    pub place: Option<Spot>,
 }
 
 /// The lines, variables and constants of the debugging information.
@@ -75,8 +93,8 @@ pub struct Debug {
 }
 
 impl Debug {
-    /// File and line of a byte address.
-    pub fn line(&self, addr: u32) -> Option<(u32, u32)> {
+    /// The place of a byte address.
+    pub fn line(&self, addr: u32) -> Option<Spot> {
         let after = self.lines.partition_point(|line| line.addr <= addr);
         self.lines[after.checked_sub(1)?].place
     }
@@ -152,10 +170,14 @@ impl<'a> Reader<'_, 'a> {
                         self.debug.files.len() - 1
                     }) as u32
                 });
-                (file, u32::try_from(line.get()).unwrap_or(0))
+                let column = match row.column() {
+                    gimli::ColumnType::LeftEdge => 0,
+                    gimli::ColumnType::Column(column) => u32::try_from(column.get()).unwrap_or(0),
+                };
+                Spot { file, line: u32::try_from(line.get()).unwrap_or(0), column }
             });
             // The byte-code numbers files with two bytes.
-            let place = place.filter(|(file, _)| *file < 0xfff0);
+            let place = place.filter(|spot| spot.file < 0xfff0);
             self.debug.lines.push(Line { addr, place });
         }
     }
@@ -239,6 +261,11 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
+    /// The size of a type in bytes, as the debugging information states it.
+    fn width(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> Option<u64> {
+        self.bare(unit, ty, depth)?.1.attr_value(gimli::DW_AT_byte_size)?.udata_value()
+    }
+
     fn is_float(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> bool {
         let encoding = self.bare(unit, ty, depth).and_then(|(_, entry)| entry.attr_value(gimli::DW_AT_encoding));
         matches!(encoding, Some(AttributeValue::Encoding(gimli::DW_ATE_float)))
@@ -252,25 +279,19 @@ impl<'a> Reader<'_, 'a> {
         }
         let mut members = Vec::new();
         self.children(unit, ty, |child| {
-            let number = |attribute| child.attr_value(attribute).and_then(|value| value.udata_value());
             let at = self.offset(child).and_then(|offset| u16::try_from(offset).ok()?.checked_add(addr));
             if let (Some(member), Some(at), Some(ty)) = (self.name(unit, child), at, self.referred(unit, child, gimli::DW_AT_type)) {
-                let bits =
-                    number(gimli::DW_AT_bit_size).map(|size| (size, number(gimli::DW_AT_bit_offset), number(gimli::DW_AT_byte_size)));
-                members.push((format!("{name}.{member}"), at, ty, bits));
+                let is_field = child.attr_value(gimli::DW_AT_bit_size).is_some();
+                members.push((format!("{name}.{member}"), at, ty, is_field.then(|| bit_field(child, self.width(unit, ty, depth)))));
             }
         });
         for (name, at, ty, bits) in members {
-            let Some((size, before, storage)) = bits else {
+            let Some(bits) = bits else {
                 self.fields(unit, ty, &name, at, depth + 1);
                 continue;
             };
-            let whole = self.bare(unit, ty, depth).map(|(_, entry)| entry);
-            let encoding = whole.as_ref().and_then(|entry| entry.attr_value(gimli::DW_AT_encoding));
-            let width = whole.as_ref().and_then(|entry| entry.attr_value(gimli::DW_AT_byte_size)?.udata_value());
-            // DWARF 2 counts from the highest bit of the type.
-            let (Some(before), Some(storage)) = (before, storage.or(width)) else { continue };
-            let Some(low) = storage.checked_mul(8).and_then(|bits| bits.checked_sub(before)?.checked_sub(size)) else { continue };
+            let encoding = self.bare(unit, ty, depth).and_then(|(_, entry)| entry.attr_value(gimli::DW_AT_encoding));
+            let Some((low, size)) = bits else { continue };
             let (Ok(byte), Ok(size)) = (u16::try_from(low / 8), u8::try_from(size)) else { continue };
             let Some(addr) = at.checked_add(byte).filter(|_| (1..=32).contains(&size)) else { continue };
             let signed = matches!(encoding, Some(AttributeValue::Encoding(gimli::DW_ATE_signed | gimli::DW_ATE_signed_char)));
@@ -312,16 +333,42 @@ impl<'a> Reader<'_, 'a> {
                 None => {}
             },
             Shape::Struct(size, members) => {
-                let separate = members.windows(2).all(|pair| pair[0].1 < pair[1].1);
+                let whole: Vec<&Member> = members.iter().filter(|member| member.bits.is_none()).collect();
+                let separate = whole.windows(2).all(|pair| pair[0].offset < pair[1].offset);
                 if !separate || members.is_empty() {
                     add(byte, Some(size.max(1)));
                     return;
                 }
-                for (member, offset, ty) in members {
-                    let Some(at) = u16::try_from(offset).ok().and_then(|offset| addr.checked_add(offset)) else { continue };
-                    self.divide(unit, ty, &format!("{name}.{member}"), at, depth + 1, parts);
+                let mut at = 0;
+                for member in whole {
+                    self.bits(&members, at..member.offset, name, addr, parts);
+                    at = member.offset.saturating_add(self.size(unit, member.ty, depth + 1));
+                    let Some(place) = u16::try_from(member.offset).ok().and_then(|offset| addr.checked_add(offset)) else { continue };
+                    self.divide(unit, member.ty, &format!("{name}.{}", member.name), place, depth + 1, parts);
                 }
+                self.bits(&members, at..size, name, addr, parts);
             }
+        }
+    }
+
+    /// The bytes of a structure in which only bit-fields lie. Their name lists the fields.
+    fn bits(&self, members: &[Member], bytes: std::ops::Range<u32>, name: &str, addr: u16, parts: &mut Vec<Part>) {
+        let inside = |member: &&Member| member.bits.is_some_and(|byte| bytes.contains(&byte));
+        let fields: Vec<&str> = members.iter().filter(inside).map(|member| member.name.as_str()).collect();
+        let at = u16::try_from(bytes.start).ok().and_then(|offset| addr.checked_add(offset));
+        if let Some(addr) = at.filter(|_| !fields.is_empty()) {
+            let count = Some(bytes.end - bytes.start).filter(|count| *count > 1);
+            let scalar = Scalar { size: 1, signed: false, boolean: false };
+            parts.push(Part { name: format!("{name}.({})", fields.join(", ")), addr, scalar, count });
+        }
+    }
+
+    /// The size of a type in bytes.
+    fn size(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> u32 {
+        match self.shape(unit, ty, depth) {
+            Some(Shape::Array(element, count)) => self.size(unit, element, depth + 1).saturating_mul(count),
+            Some(shape) => shape.size(),
+            None => 0,
         }
     }
 
@@ -368,18 +415,17 @@ impl<'a> Reader<'_, 'a> {
             }
             gimli::DW_TAG_structure_type => {
                 let mut members = Vec::new();
-                let mut bits = false;
                 self.children(unit, ty, |child| {
-                    if child.tag() == gimli::DW_TAG_member {
-                        bits |= child.attr_value(gimli::DW_AT_bit_size).is_some();
-                        if let (Some(name), Some(offset), Some(ty)) =
+                    if child.tag() == gimli::DW_TAG_member
+                        && let (Some(name), Some(offset), Some(ty)) =
                             (self.name(unit, child), self.offset(child), self.referred(unit, child, gimli::DW_AT_type))
-                        {
-                            members.push((name, offset, ty));
-                        }
+                    {
+                        let is_field = child.attr_value(gimli::DW_AT_bit_size).is_some();
+                        let low = bit_field(child, self.width(unit, ty, depth)).map_or(0, |(low, _)| u32::try_from(low / 8).unwrap_or(0));
+                        members.push(Member { name, offset, ty, bits: is_field.then(|| offset.saturating_add(low)) });
                     }
                 });
-                Some(Shape::Struct(size?, if bits { Vec::new() } else { members }))
+                Some(Shape::Struct(size?, members))
             }
             gimli::DW_TAG_union_type => Some(Shape::Bytes(size?.clamp(1, 0xffff))),
             _ => None,
@@ -407,8 +453,27 @@ enum Shape {
     /// Anything else of this size.
     Bytes(u32),
     Array(UnitOffset, u32),
-    /// Size and members: name, offset, type.
-    Struct(u32, Vec<(String, u32, UnitOffset)>),
+    /// Size and members.
+    Struct(u32, Vec<Member>),
+}
+
+/// A member of a structure.
+struct Member {
+    name: String,
+    offset: u32,
+    ty: UnitOffset,
+    /// The byte of the structure that has the lowest bit, if it is a bit-field.
+    bits: Option<u32>,
+}
+
+/// The lowest bit of a bit-field, from the place of the member on, and the number of its bits.
+/// `width` is the size of its type. DWARF 2 counts from the highest bit of the type.
+fn bit_field(member: &Entry<'_>, width: Option<u64>) -> Option<(u64, u64)> {
+    let number = |attribute| member.attr_value(attribute).and_then(|value| value.udata_value());
+    let size = number(gimli::DW_AT_bit_size)?;
+    let storage = number(gimli::DW_AT_byte_size).or(width)?;
+    let low = storage.checked_mul(8)?.checked_sub(number(gimli::DW_AT_bit_offset)?)?.checked_sub(size)?;
+    Some((low, size))
 }
 
 impl Shape {

@@ -10,6 +10,7 @@
 use crate::arith;
 use crate::chip::Kind;
 use crate::code::{Code, FLAGS, I, IRQ, Mark, PC, SP, T0, T1, T2, TORN, flag_local, reg};
+use crate::debug::Spot;
 use crate::facts::{Enabled, Facts};
 use crate::flow::Flow;
 use crate::image::Image;
@@ -93,7 +94,7 @@ pub struct Emitter<'a> {
     /// The instruction that is being translated.
     pub at: u16,
     /// The source position of the code being emitted.
-    place: Option<(u32, u32)>,
+    place: Option<Spot>,
     /// The text to show where no source line is known.
     text: String,
 }
@@ -228,20 +229,19 @@ impl<'a> Emitter<'a> {
 
     /// Sets the source position of the code from here on.
     pub fn position(&mut self, text: Option<&str>) {
-        let Some((file, line)) = self.place else {
+        let Some(Spot { file, line, column }) = self.place else {
             let text = text.unwrap_or(&self.text).to_owned();
             return self.code.span(Span { addr: self.code.here(), file: FileIndex(0), line: 1, column: 1, text });
         };
         let text = text.map_or_else(|| (self.texts)(file, line), str::to_owned);
-        // The debugging information has lines only.
-        self.code.span(Span { addr: self.code.here(), file: FileIndex(file as u16 + 1), line, column: 0, text });
+        self.code.span(Span { addr: self.code.here(), file: FileIndex(file as u16 + 1), line, column, text });
     }
 
     /// The error text for jumping to an instruction, if that is the entry of a function that is
     /// only called to report an error. The text is the line that calls it.
     fn failure(&self, to: u16) -> Option<String> {
         let name = self.image.names_at(to).find(|name| FAILURES.contains(name))?;
-        Some(self.place.map_or_else(|| format!("{name} is called"), |(file, line)| (self.texts)(file, line)))
+        Some(self.place.map_or_else(|| format!("{name} is called"), |spot| (self.texts)(spot.file, spot.line)))
     }
 
     /// Reports an error and stops.
@@ -468,7 +468,12 @@ impl<'a> Emitter<'a> {
         let targets: Vec<(u16, u16)> = vectors.keys().map(|vector| ((*vector).into(), (*vector).into())).collect();
         let sources = self.image.chip.sources;
         self.choose(&targets, Stray::Return, &mut |this, vector| match vectors[&(vector as u8)] {
-            Some(entry) => this.go(entry),
+            Some(entry) => {
+                if this.sharing.shows_entries {
+                    this.code.step(Mode::Normal);
+                }
+                this.go(entry);
+            }
             None => {
                 let name = sources.iter().find(|source| u16::from(source.vector) == vector).map_or("?", |source| source.name);
                 this.fail("missing_handler", &format!("the interrupt {name} is enabled and has no handler: the program begins again"));

@@ -74,7 +74,7 @@ impl Addresses {
                 return true;
             }
             let Some(insn) = node.insn else { continue };
-            let Some(after) = self.after(at, &insn, now, facts, memory) else { return true };
+            let Some(after) = self.after(at, &insn, now, flow, facts, memory) else { return true };
             let callees = flow.callees(at);
             let next = match insn {
                 _ if !callees.is_empty() => callees,
@@ -88,7 +88,7 @@ impl Addresses {
 
     /// The registers that may hold an address of the stack after an instruction. `None` if one
     /// leaves the stack.
-    fn after(&mut self, at: u16, insn: &Insn, now: u32, facts: &Facts, memory: &Memory) -> Option<u32> {
+    fn after(&mut self, at: u16, insn: &Insn, now: u32, flow: &Flow, facts: &Facts, memory: &Memory) -> Option<u32> {
         let has = |r: u8| now & 1 << r != 0;
         let stores = |r: u8, addr: u16| match memory.place(addr) {
             Place::Register(_) | Place::Stack => false,
@@ -120,9 +120,10 @@ impl Addresses {
                 };
                 set(d, framed && self.framed);
             }
-            Insn::St { ptr, r, .. } => match facts.resolved(at) {
+            Insn::St { r, .. } => match facts.resolved(at) {
                 Some(addr) if stores(r, addr) => return None,
-                None if has(r) && !has(ptr) && !has(ptr + 1) => return None,
+                // A pointer that may lead to the stack may lead to a variable too.
+                None if has(r) && !is_own_frame(at, insn, flow, facts) => return None,
                 _ => self.framed |= has(r),
             },
             Insn::Push { r } => match facts.slot_of_push(at) {

@@ -78,6 +78,11 @@ impl Facts {
         facts
     }
 
+    /// The device.
+    pub fn chip(&self) -> &'static Chip {
+        self.chip
+    }
+
     /// The kind of the register at an address of the data space.
     pub fn kind(&self, addr: u16) -> Option<Kind> {
         self.chip.register(addr).map(|register| register.kind)

@@ -6,7 +6,7 @@
 //! raise it. The levels of pins are kept if a property refers to them; otherwise only the program's
 //! own registers hold them.
 
-use crate::chip::{Kind, Source};
+use crate::chip::{ANY, Kind, LATCH, Source};
 use crate::code::{I, Mark, SP, T0, T1, T2, flag_local};
 use crate::emit::Emitter;
 use crate::environment;
@@ -36,7 +36,25 @@ impl Emitter<'_> {
                 self.code.and(0xff);
             }
             Kind::Pins { ddr, port } => self.load_pins(addr, var, ddr, port, wanted),
-            Kind::Counter => self.choose_input(addr, wanted),
+            Kind::Counter => {
+                if let Some(latch) = self.io(LATCH).filter(|_| addr == self.image.chip.counter) {
+                    self.code.c(ANY);
+                    self.code.op(Op::Stg { var: latch });
+                }
+                self.choose_input(addr, wanted);
+            }
+            Kind::Half { high: false, latched } => {
+                if latched && let (Some(other), Some(latch)) = (self.io(addr + 1), self.io(LATCH)) {
+                    self.code.op(Op::Ldg { var: other });
+                    self.code.op(Op::Stg { var: latch });
+                }
+                self.code.op(Op::Ldg { var });
+            }
+            Kind::Half { high: true, latched } => {
+                let latch = self.io(LATCH).filter(|_| latched);
+                self.choose_latch(latch);
+                self.code.op(Op::Ldg { var: latch.unwrap_or(var) });
+            }
             Kind::Sample => self.load_sample(addr, wanted),
             Kind::Serial => {
                 self.choose_input(addr, wanted);
@@ -231,10 +249,9 @@ impl Emitter<'_> {
             environment::from_outside(&mut self.code, self.memory, self.options, source, true);
             self.code.jump_zero(end);
         }
-        if let Some((needs, bits)) = source.and_then(|source| source.needs)
-            && let Some(needs) = self.io(needs)
-        {
-            self.code.op(Op::Ldg { var: needs });
+        if let Some((needs, bits)) = source.and_then(|source| source.needs) {
+            // A register that the program never uses keeps the zero that it has after a reset.
+            environment::value(&mut self.code, self.memory, needs);
             self.code.and(bits.into());
             self.code.jump_zero(end);
         }
@@ -356,6 +373,18 @@ impl Emitter<'_> {
                     environment::moved(&mut self.code, self.image.chip, self.memory, port);
                 }
             }
+            // The low byte takes the high byte along that was written last.
+            Kind::Half { high: false, .. } => {
+                self.code.push(T0);
+                self.code.op(Op::Stg { var });
+                self.choose_latch(self.io(LATCH));
+                if let (Some(other), Some(latch)) = (self.io(addr + 1), self.io(LATCH)) {
+                    self.code.op(Op::Ldg { var: latch });
+                    self.code.op(Op::Stg { var: other });
+                }
+            }
+            Kind::Half { high: true, .. } => self.store_latch(),
+            Kind::Counter if addr == self.image.chip.counter + 1 => self.store_latch(),
             Kind::Counter | Kind::Sample => {}
             Kind::Flags => self.clear_written(var, 0xff),
             Kind::Serial => self.change_bits(self.image.chip.ucsra, 0x60, 0),
@@ -385,6 +414,26 @@ impl Emitter<'_> {
             }
             Kind::Eeprom => self.store_eeprom(var),
         }
+    }
+
+    /// Stores T0 into the byte that registers of 16 bits share.
+    fn store_latch(&mut self) {
+        let Some(latch) = self.io(LATCH) else { return };
+        self.code.push(T0);
+        self.code.op(Op::Stg { var: latch });
+    }
+
+    /// Chooses the value of this byte, if it is still open.
+    fn choose_latch(&mut self, latch: Option<GlobalId>) {
+        let Some(latch) = latch.filter(|_| self.memory.opens_latch(self.image.chip)) else { return };
+        let known = self.code.mark();
+        self.code.op(Op::Ldg { var: latch });
+        self.code.c(ANY);
+        self.code.op(Op::Ne {});
+        self.code.jump_not_zero(known);
+        self.choose_bits(0xff);
+        self.code.op(Op::Stg { var: latch });
+        self.code.place(known);
     }
 
     /// Clears the flags that are written as ones.

@@ -14,6 +14,7 @@
 //! | `masks` | functions | interrupts that can be enabled |
 //! | `memory` | variables, registers of devices | where they are in a state |
 //! | `groups` | functions | accesses through one pointer |
+//! | `effects` | registers of devices | what else an access reads and changes |
 //! | `sharing`, `races` | what handlers access | where an interrupt can matter |
 //! | `loops` | functions | where a step must end because a loop may not |
 //! | `emit`, `arith`, `access`, `io` | instructions | byte-code of the processor |
@@ -28,6 +29,7 @@ mod chip;
 mod clobber;
 mod code;
 mod debug;
+mod effects;
 mod emit;
 mod environment;
 mod escape;

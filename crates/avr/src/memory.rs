@@ -6,6 +6,7 @@
 //! the byte was written. So an element that was never written is 0, and so are those below the
 //! stack pointer.
 
+use crate::chip::{Chip, Kind, LATCH};
 use crate::debug::{Part, Scalar};
 use crate::facts::Facts;
 use crate::flow::Flow;
@@ -119,10 +120,20 @@ impl Memory {
                 used.insert(addr);
             }
         }
+        if used.iter().any(|addr| matches!(chip.register(*addr).map(|register| register.kind), Some(Kind::Half { .. }))) {
+            used.insert(LATCH);
+        }
         for addr in used {
-            let name = chip.register(addr).map_or_else(|| format!("io_{addr:#04x}"), |register| register.name.to_owned());
+            let name = match chip.register(addr) {
+                Some(register) => register.name.to_owned(),
+                None if addr == LATCH => "TEMP".to_owned(),
+                None => format!("io_{addr:#04x}"),
+            };
             let name = unique(name, globals);
             let mut variable = Variable::scalar(name, Type::Byte);
+            if addr == LATCH {
+                variable = Variable { shown: Shown::Hidden, ..Variable::scalar(variable.name, Type::Unsigned(16)) };
+            }
             if addr == chip.ucsra {
                 variable.init = vec![0x20];
             }
@@ -200,6 +211,22 @@ impl Memory {
             let name = unique(format!("{} as written", original.name), globals);
             self.shown.insert(index, GlobalId(globals.len() as u16));
             globals.push(Variable { name, shown: Shown::Hidden, ..original });
+        }
+    }
+
+    /// Whether the byte that registers of 16 bits share may hold any value, because the program
+    /// reads the counter.
+    pub fn opens_latch(&self, chip: &Chip) -> bool {
+        self.io.contains_key(&LATCH) && self.io.contains_key(&chip.counter)
+    }
+
+    /// Whether an access through a pointer to this register is supported: the register keeps what
+    /// is written, and the access chooses nothing.
+    pub fn is_plain(&self, addr: u16, chip: &Chip) -> bool {
+        match chip.register(addr).map(|register| register.kind) {
+            None => addr != LATCH,
+            Some(Kind::Half { .. }) => !self.opens_latch(chip),
+            Some(kind) => kind == Kind::Plain,
         }
     }
 

@@ -78,6 +78,8 @@ pub fn find(flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> R
         let Place::Object(index) = memory.place(addr) else { return None };
         Some((index, memory.scalar(addr)?, addr, access.writes))
     };
+    // The accesses between the first and the last one of a group begin no group of their own.
+    let mut between: BTreeSet<u16> = BTreeSet::new();
     for &at in flow.nodes.keys() {
         let Some((index, scalar, addr, writes)) = access_of(at) else { continue };
         if in_handler.contains(&at) {
@@ -87,12 +89,12 @@ pub fn find(flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> R
         let place = Place::Object(index);
         let written = sharing.any_write || sharing.writes.contains(&place);
         let conflicts = written || writes && (sharing.any_read || sharing.reads.contains(&place));
-        let taken = races.get(&at).is_some_and(|race| race.begins.is_some() || race.ends);
+        let taken = between.contains(&at) || races.get(&at).is_some_and(|race| race.begins.is_some() || race.ends);
         if !conflicts || taken || facts.enabled(at) == Enabled::No {
             continue;
         }
         let mut seen = BTreeSet::from([addr]);
-        let mut last = None;
+        let (mut last, mut members) = (None, Vec::new());
         let mut next = at;
         for _ in 0..12 {
             next = next.wrapping_add(flow.nodes.get(&next).map_or(1, |node| node.len));
@@ -105,12 +107,14 @@ pub fn find(flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> R
                 if other_writes != writes || !seen.insert(addr) {
                     break;
                 }
+                members.extend(last);
                 last = Some(next);
             }
         }
         if let Some(last) = last {
             races.entry(at).or_default().begins = Some(note(scalar, writes));
             races.entry(last).or_default().ends = true;
+            between.extend(members);
         }
     }
     races.retain(|_, race| *race != Race::default());

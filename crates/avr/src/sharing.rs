@@ -6,8 +6,10 @@
 //! is enough to take interrupts before instructions that do access such data. This is a
 //! partial-order reduction, carried out in the code.
 
-use crate::chip::{Chip, Kind, Source};
+use crate::chip::{Chip, Kind, LATCH, Source};
 use crate::clobber::{self, Registers};
+use crate::debug::Spot;
+use crate::effects::Effects;
 use crate::emit::Before;
 use crate::environment;
 use crate::escape;
@@ -51,6 +53,9 @@ pub struct Sharing {
     /// For those that write through a pointer: the distances to the bytes that are written directly
     /// behind them.
     pub behind: BTreeMap<u16, Vec<i32>>,
+    /// Whether a property refers to the interrupt flag or a flag of a device, which change when a
+    /// handler is entered.
+    pub shows_entries: bool,
     /// Whether the watchdog can reset the device.
     pub resets: bool,
     /// What a reset keeps.
@@ -71,7 +76,9 @@ impl Sharing {
     ) -> Sharing {
         let is_missing = |vector: &u8| handlers.iter().all(|(handled, _)| handled != vector);
         let missing = sources.iter().map(|source| source.vector).filter(is_missing).collect();
-        let mut sharing = Sharing { missing, handlers, needed, observed, ..Sharing::default() };
+        let changes = |place: &Place| matches!(place, Place::Io(addr) if !matches!(facts.kind(*addr), Some(Kind::Pins { .. })));
+        let shows_entries = observed.iter().any(changes);
+        let mut sharing = Sharing { missing, handlers, needed, observed, shows_entries, ..Sharing::default() };
         let inside: BTreeSet<u16> = sharing
             .handlers
             .iter()
@@ -103,6 +110,11 @@ impl Sharing {
                 Some(place) => {
                     sharing.reads.extend(access.reads.then_some(place));
                     sharing.writes.extend(access.writes.then_some(place));
+                    if let Place::Io(addr) = place {
+                        let effects = Effects::of(addr, &access, facts.chip(), memory);
+                        sharing.reads.extend(effects.reads.into_iter().map(Place::Io));
+                        sharing.writes.extend(effects.writes.into_iter().map(Place::Io));
+                    }
                 }
                 // The frame of a handler is its own.
                 None if escape::is_own_frame(at, &insn, flow, facts) => {}
@@ -160,17 +172,23 @@ impl Sharing {
         match access.addr.map(|addr| memory.place(addr)) {
             Some(Place::Stack) => self.stack && through(&access),
             Some(Place::Register(_)) => false,
-            Some(place) => {
-                let (read, written) = (self.any_read || self.reads.contains(&place), self.any_write || self.writes.contains(&place));
-                let (read, written) = if is_pointed_to(&place, facts) {
-                    (read, written)
-                } else {
-                    (self.reads.contains(&place), self.writes.contains(&place))
-                };
-                (access.reads && written) || (access.writes && (read || written || self.kept.contains(&place)))
+            Some(Place::Io(addr)) => {
+                let effects = Effects::of(addr, &access, facts.chip(), memory);
+                self.matters_at(Place::Io(addr), access.reads, access.writes, facts)
+                    || effects.reads.into_iter().any(|addr| self.matters_at(Place::Io(addr), true, false, facts))
+                    || effects.writes.into_iter().any(|addr| self.matters_at(Place::Io(addr), false, true, facts))
             }
+            Some(place) => self.matters_at(place, access.reads, access.writes, facts),
             None => self.matters_through(&access, &|place| is_pointed_to(place, facts)),
         }
+    }
+
+    /// Whether an interrupt before an access to this place can make a difference.
+    fn matters_at(&self, place: Place, reads: bool, writes: bool, facts: &Facts) -> bool {
+        let is_pointed_to = is_pointed_to(&place, facts);
+        let read = self.any_read && is_pointed_to || self.reads.contains(&place);
+        let written = self.any_write && is_pointed_to || self.writes.contains(&place);
+        reads && written || writes && (read || written || self.kept.contains(&place))
     }
 
     /// Whether an interrupt before an access through a pointer can make a difference, if the
@@ -196,7 +214,7 @@ impl Sharing {
 fn is_pointed_to(place: &Place, facts: &Facts) -> bool {
     match place {
         Place::Object(_) => true,
-        Place::Io(addr) => matches!(facts.kind(*addr), None | Some(Kind::Plain)),
+        Place::Io(addr) => *addr != LATCH && matches!(facts.kind(*addr), None | Some(Kind::Plain | Kind::Half { .. })),
         _ => false,
     }
 }
@@ -245,14 +263,19 @@ pub fn writes_registers(insn: &Insn, written: &mut [bool; 32]) {
     }
 }
 
-/// Whether a store at a known address chooses the flags of a device that it may stop.
-fn keeps_flags(at: u16, insn: &Insn, chip: &Chip, facts: &Facts, memory: &Memory) -> bool {
+/// Whether a store at a known address makes a choice: of the flags of a device that it may stop, or
+/// of the upper byte that it takes along.
+fn chooses(at: u16, insn: &Insn, chip: &Chip, facts: &Facts, memory: &Memory) -> bool {
     let addr = match *insn {
         Insn::Store { addr, .. } | Insn::Bit { addr, .. } => Some(addr),
         Insn::St { .. } => facts.resolved(at),
         _ => None,
     };
-    let stops = |addr: u16| facts.kind(addr) == Some(Kind::Plain) && environment::kept_after(chip, memory, addr).next().is_some();
+    let stops = |addr: u16| match facts.kind(addr) {
+        Some(Kind::Plain) => environment::kept_after(chip, memory, addr).next().is_some(),
+        Some(Kind::Half { high: false, .. }) => memory.opens_latch(chip),
+        _ => false,
+    };
     addr.is_some_and(stops)
 }
 
@@ -272,6 +295,13 @@ fn chosen(at: u16, insn: &Insn, facts: &Facts, memory: &Memory, after: &Live) ->
     }
     match facts.kind(addr) {
         None | Some(Kind::Plain | Kind::Stack { .. } | Kind::Status) => 0,
+        Some(Kind::Half { high, latched }) => {
+            if high && latched && memory.opens_latch(facts.chip()) {
+                0xff
+            } else {
+                0
+            }
+        }
         Some(_) => mask,
     }
 }
@@ -290,7 +320,7 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
         let after = liveness.after(flow, facts, at);
         let enabled = facts.enabled(at) != Enabled::No && sharing.interrupts() || sharing.resets;
         let before = if chosen(at, &insn, facts, memory, &after) != 0
-            || keeps_flags(at, &insn, image.chip, facts, memory)
+            || chooses(at, &insn, image.chip, facts, memory)
             || matches!(insn, Insn::Sleep)
             || (watched && insn == Insn::Wdr)
             || points.contains(&at)
@@ -298,7 +328,7 @@ pub fn steps(image: &Image, flow: &Flow, facts: &Facts, memory: &Memory, sharing
             Before::Choice
         } else if enabled && sharing.matters(at, &insn, facts, memory) && !sharing.shadowed.contains(&at) {
             Before::Point
-        } else if line != last || joins.get(&at).is_some_and(|ways| *ways > 1) {
+        } else if !Spot::same_line(line, last) || joins.get(&at).is_some_and(|ways| *ways > 1) {
             Before::Line
         } else {
             Before::Nothing
@@ -346,14 +376,17 @@ fn completes(
     observed: &BTreeSet<Place>,
     leaders: &BTreeSet<u16>,
 ) -> bool {
-    let Some(access) = facts.access(at, insn).filter(|access| access.writes) else { return false };
+    let Some(access) = facts.access(at, insn) else { return false };
+    if let Some(place @ Place::Io(addr)) = access.addr.map(|addr| memory.place(addr)) {
+        let changes = Effects::of(addr, &access, facts.chip(), memory).writes;
+        return access.writes && observed.contains(&place) || changes.into_iter().any(|addr| observed.contains(&Place::Io(addr)));
+    }
+    if !access.writes {
+        return false;
+    }
     // Whether more bytes of the variable follow is known when the instruction is executed.
     let Some(addr) = access.addr else { return observed.iter().any(|place| matches!(place, Place::Object(_))) };
     let place = memory.place(addr);
-    // Writing the levels of pins toggles outputs.
-    if let Some(Kind::Pins { port, .. }) = facts.kind(addr) {
-        return observed.contains(&Place::Io(port));
-    }
     observed.contains(&place) && !more_of(at, addr, place, flow, facts, memory, leaders)
 }
 

@@ -47,9 +47,8 @@ pub struct Firmware {
     pub main: u16,
     /// The words below this address are the vectors.
     pub vectors: u16,
-    /// For each byte of the variables, from the start of SRAM on: the variable, the element, and
-    /// the bits below the byte.
-    pub bytes: Vec<(usize, usize, u32)>,
+    /// Where its variables are.
+    pub memory: Memory,
 }
 
 /// Reads firmware from an ELF file.
@@ -58,10 +57,24 @@ pub fn firmware(bytes: &[u8], device: &str) -> Option<Firmware> {
     let options = Options { registers: true, keeps_dead: true, keeps_below: true, single: true, ..Options::default() };
     let (program, _) = crate::translate("firmware", &image, &options, &[], &[], &mut |_| None).ok()?;
     let main = u16::try_from(image.symbol("main")? / 2).ok()?;
+    let memory = places(&image, &program);
+    Some(Firmware { program, main, vectors: u16::from(image.chip.vectors) * 2, memory })
+}
+
+/// The bytes of the variables of a program, from the start of SRAM on: for each one the variable,
+/// the element, and the bits below the byte.
+pub struct Memory(Vec<(usize, usize, u32)>);
+
+/// Where the variables of a program are that was translated from this file.
+pub fn memory(bytes: &[u8], device: &str, program: &Program) -> Option<Memory> {
+    Some(places(&Image::read(bytes, Some(device)).ok()?, program))
+}
+
+fn places(image: &Image, program: &Program) -> Memory {
     let mut places = Vec::new();
-    // `Memory` places one variable after the other, without gaps.
+    // The variables lie one after the other, without gaps.
     for (number, variable) in program.globals.iter().enumerate() {
-        let Some(part) = crate::memory::part_named(&image, &variable.name) else { continue };
+        let Some(part) = crate::memory::part_named(image, &variable.name) else { continue };
         let start = usize::from(part.addr - image.chip.ram.0);
         for byte in 0..usize::from(part.scalar.size) * variable.elements() {
             let size = usize::from(part.scalar.size);
@@ -70,18 +83,27 @@ pub fn firmware(bytes: &[u8], device: &str) -> Option<Firmware> {
     }
     places.sort_unstable_by_key(|(at, _)| *at);
     places.dedup_by_key(|(at, _)| *at);
-    let bytes = places.into_iter().map(|(_, place)| place).collect();
-    Some(Firmware { program, main, vectors: u16::from(image.chip.vectors) * 2, bytes })
+    Memory(places.into_iter().map(|(_, place)| place).collect())
 }
 
-impl Firmware {
-    /// The bytes of the variables in a state.
-    pub fn memory(&self, verified: &Verified, state: &[u8]) -> Vec<u8> {
+impl Memory {
+    /// The number of bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The bytes in a state.
+    pub fn bytes(&self, verified: &Verified, state: &[u8]) -> Vec<u8> {
         let layout = verified.layout();
         let byte = |(number, element, shift): &(usize, usize, u32)| {
             let slot = layout.globals[*number];
             (slot.ty.read(&state[slot.offset + element * slot.ty.width()..]) >> shift) as u8
         };
-        self.bytes.iter().map(byte).collect()
+        self.0.iter().map(byte).collect()
     }
 }

@@ -29,9 +29,16 @@ pub fn head<'s>(source: &'s str, key: &str) -> Option<&'s str> {
 
 /// Builds a program from its source in a folder.
 pub fn compile(folder: &Path, name: &str, device: &str, level: &str, to: &Path) -> Result<(), Failure> {
+    compile_with(folder, name, device, &[level], to)
+}
+
+/// The same, with several options for the compiler.
+pub fn compile_with(folder: &Path, name: &str, device: &str, options: &[&str], to: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(root().join("target/avr")).map_err(|error| error.to_string())?;
     let made = Command::new("avr-gcc")
-        .args([&format!("-mmcu={device}"), level, "-std=gnu11", "-gdwarf-2", "-o"])
+        .args([&format!("-mmcu={device}"), "-std=gnu11", "-gdwarf-2"])
+        .args(options)
+        .arg("-o")
         .arg(to)
         .arg(format!("{name}.c"))
         .current_dir(folder)
@@ -87,11 +94,11 @@ fn follow(simulator: &Path, folder: &Path, name: &str, level: &str, instructions
     compile(folder, name, device, level, &program)?;
     let bytes = std::fs::read(&program).map_err(|error| error.to_string())?;
     let firmware = avr::testing::firmware(&bytes, device).ok_or("it is not translated")?;
-    let size = HEAD + firmware.bytes.len();
+    let size = HEAD + firmware.memory.len();
     let told = Command::new(simulator)
         .arg(&program)
         .arg(device)
-        .args([firmware.main.to_string(), firmware.bytes.len().to_string(), instructions.to_string(), seed.to_string()])
+        .args([firmware.main.to_string(), firmware.memory.len().to_string(), instructions.to_string(), seed.to_string()])
         .output()
         .map_err(|error| error.to_string())?;
     if !told.status.success() || told.stdout.is_empty() || told.stdout.len() % size != 0 {
@@ -233,7 +240,7 @@ fn told(firmware: &Firmware, program: &Verified, state: &[u8]) -> Vec<u8> {
     all.extend((0..32).map(|r| local(LocalId(r)) as u8));
     all.push(flags);
     all.extend(pointer.to_le_bytes());
-    all.extend(firmware.memory(program, state));
+    all.extend(firmware.memory.bytes(program, state));
     all
 }
 

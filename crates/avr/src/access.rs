@@ -150,11 +150,27 @@ impl Emitter<'_> {
         }
     }
 
+    /// Reports an access below the stack pointer, where nothing is. With a heap, this memory belongs
+    /// to the heap.
+    fn above_stack_pointer(&mut self, addr: Option<u16>) {
+        if self.memory.heap {
+            return;
+        }
+        match addr {
+            Some(addr) => self.code.c(addr.into()),
+            None => self.code.push(T1),
+        }
+        self.code.get(SP);
+        self.code.op(Op::Gt {});
+        self.claim("access_outside", "the program accesses memory below the stack pointer");
+    }
+
     /// Pushes the byte at a location. The address is a constant or in T1.
     fn load_place(&mut self, place: Place, addr: Option<u16>) {
         match place {
             Place::Register(r) => self.code.get(reg(r)),
             Place::Stack => {
+                self.above_stack_pointer(addr);
                 self.offset(addr, self.memory.stack.0);
                 self.code.op(Op::Ldlx { var: STACK });
                 if self.options.uninitialised {
@@ -207,6 +223,7 @@ impl Emitter<'_> {
                 self.code.set(reg(r));
             }
             Place::Stack => {
+                self.above_stack_pointer(addr);
                 self.code.push(T0);
                 self.code.c(0x100);
                 self.code.op(Op::Or {});

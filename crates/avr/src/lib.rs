@@ -236,8 +236,7 @@ fn translate(
     let mut globals =
         vec![Variable { shown: if options.registers { Shown::Number } else { Shown::Hidden }, ..Variable::scalar("SREG_I", Type::Bit) }];
     // The heap lies between the variables and the stack.
-    let has_heap = image.data.iter().any(|symbol| symbol.name == "__brkval");
-    let stack = options.stack.or_else(|| stack::most(&flow, &facts, &handlers).filter(|_| !has_heap));
+    let stack = options.stack.or_else(|| stack::most(&flow, &facts, &handlers).filter(|_| !memory::has_heap(image)));
     let mut memory = Memory::of(image, &flow, &facts, &registers, stack, !options.noinit_zero, &mut globals);
     let mut named = BTreeSet::new();
     let expressions = stated.iter().flat_map(|s| s.atoms.iter().map(|(_, _, expr)| expr)).chain(lists.iter().flat_map(|(_, list)| list));

@@ -65,6 +65,8 @@ pub struct Memory {
     pub io: BTreeMap<u16, GlobalId>,
     /// The first address of the stack, and its size in bytes.
     pub stack: (u16, u16),
+    /// Whether the memory between the variables and the stack is a heap.
+    pub heap: bool,
     /// The constants in flash that are read: the first byte, the number of bytes, and the array.
     pub flash: Option<(u16, u16, GlobalId)>,
     pub eeprom: Option<GlobalId>,
@@ -99,6 +101,7 @@ impl Memory {
             objects: Vec::new(),
             io: BTreeMap::new(),
             stack: (image.data_end, 0),
+            heap: has_heap(image),
             flash: None,
             eeprom: None,
             counter: None,
@@ -260,6 +263,11 @@ impl Memory {
             _ => Place::Outside,
         }
     }
+}
+
+/// Whether the program contains `malloc`.
+pub fn has_heap(image: &Image) -> bool {
+    image.data.iter().any(|symbol| symbol.name == "__brkval")
 }
 
 fn unique(name: String, globals: &[Variable]) -> String {

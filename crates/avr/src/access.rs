@@ -150,8 +150,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Reports an access below the stack pointer, where nothing is. With a heap, this memory belongs
-    /// to the heap.
+    /// Reports an access below the stack pointer, where nothing is. With a heap, this memory
+    /// belongs to the heap.
     fn above_stack_pointer(&mut self, addr: Option<u16>) {
         if self.memory.heap {
             return;

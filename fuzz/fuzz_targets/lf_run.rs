@@ -29,7 +29,10 @@ fuzz_target!(|text: &str| {
     // Runs that depend on time differ from each other.
     let timed = text.contains("PERIOD") || text.contains("DEADLINE");
     if !timed && end != runtime::RunEnd::Time && found != runtime::RunEnd::Time {
-        assert_eq!((found, fast.state()), (end, slow.state()), "native code does something else");
+        // An action that never ends is given up somewhere on its way.
+        let endless = matches!(&end, runtime::RunEnd::Fault(fault) if fault.kind.name() == "endless sequence");
+        assert_eq!(found, end, "native code does something else");
+        assert!(endless || fast.state() == slow.state(), "native code does something else");
     }
     assert!(slow.into_trace().is_some_and(|trace| trace.is_ok()), "an action is not in the graph");
 });

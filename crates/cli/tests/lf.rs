@@ -241,6 +241,34 @@ fn first_programs() {
     folder.run(&["run", "closed.lf", "--steps", "1000"]).exits(0);
 }
 
+/// The code of a process that calls itself ends after its last step, before that of another process.
+/// A deadlock is explained all the same.
+#[test]
+fn a_deadlock_after_recursion_is_explained() {
+    let text = "MODULE D; TYPE C = [v(INTEGER)]; PORT c : C; VAR g : INTEGER;\n\
+        PROCESS R(VAR r : INTEGER; n : INTEGER); VAR a, b : INTEGER; BEGIN IF n = 0 THEN r := a ELSE a := n; R(b, n - 1); r := b END END R;\n\
+        PROCESS P; VAR u, v, w, x : INTEGER; BEGIN R(g, 2); R(u, 1); SELECT WHEN c!v(u) THEN v := w END END P;\n\
+        PROCESS Q; VAR x : INTEGER; BEGIN c?v(x); c?v(x) END Q;\n\
+        BEGIN NEW(c); CREATE P; CREATE Q END D.\n";
+    let folder = Folder::with("d.lf", text);
+    let json = folder.run(&["check", "d.lf", "--json"]).exits(1).json();
+    let waiting = json["waiting"].as_array().expect("a list");
+    assert!(waiting.iter().any(|process| process["process"] == "Q"), "{json}");
+}
+
+/// A loop without the end of an action, at the head of another, does not hide that the program runs
+/// for ever.
+#[test]
+fn merged_steps_leave_loops_visible() {
+    let text = "MODULE Min; VAR p, y : INT8;\n\
+        PROCESS P; VAR x : INT8; BEGIN WHILE TRUE DO WHILE y # p DO END; x := 1; RESCHEDULE END END P;\nBEGIN CREATE P END Min.\n";
+    let folder = Folder::with("min.lf", text);
+    for more in [&[][..], &["--no-merge"], &["--no-unused"], &["--no-por"]] {
+        let json = folder.run(&[&["check", "min.lf", "--json", "--ltl", "<> 'p > 0'"], more].concat()).exits(1).json();
+        assert_eq!(json["verdict"], "violated", "{more:?}: {json}");
+    }
+}
+
 /// A fault says what happened, in a search and in a run on both engines.
 #[test]
 fn faults_say_what_happened() {

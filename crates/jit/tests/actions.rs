@@ -8,14 +8,18 @@ use std::sync::Arc;
 
 /// A program as byte-code; none if it is refused, as one with a constant that fails is.
 fn compile(text: &str, options: Options) -> Option<Arc<Verified>> {
-    let mut map = SourceMap::new();
-    let file = map.add("test.lf", text);
     let folder = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../models/lf");
     let mut loader = |wanted: &str, _: &str| {
         let text = std::fs::read_to_string(folder.join(wanted)).map_err(|error| error.to_string())?;
         Ok((wanted.to_owned(), text))
     };
-    let compiled = lf::compile(&mut map, file, &mut loader, Request { options, ..Request::default() });
+    compile_with(text, options, &mut loader)
+}
+
+fn compile_with(text: &str, options: Options, loader: &mut dyn lf::Loader) -> Option<Arc<Verified>> {
+    let mut map = SourceMap::new();
+    let file = map.add("test.lf", text);
+    let compiled = lf::compile(&mut map, file, loader, Request { options, ..Request::default() });
     Some(Arc::new(bytecode::verify(compiled.program?).unwrap_or_else(|error| panic!("{text}\n{error}"))))
 }
 
@@ -42,7 +46,11 @@ fn run(program: &Arc<Verified>, seed: u64, actions: u64, native: bool, recorded:
     }
     let mut printed = String::new();
     let end = runner.run(&mut |text| printed.push_str(text));
-    let (state, figures) = (runner.state(), runner.figures());
+    let (mut state, figures) = (runner.state(), runner.figures());
+    // An action that never ends is given up somewhere on its way.
+    if matches!(&end, RunEnd::Fault(fault) if fault.kind.name() == "endless sequence") {
+        state.clear();
+    }
     if recorded > 0 {
         assert!(runner.into_trace().is_some_and(|trace| trace.is_ok()), "an action is not in the graph");
     }
@@ -50,11 +58,14 @@ fn run(program: &Arc<Verified>, seed: u64, actions: u64, native: bool, recorded:
 }
 
 fn compare(text: &str, options: Options, seed: u64, actions: u64) -> Option<RunEnd> {
-    let program = compile(text, options)?;
-    let expected = run(&program, seed, actions, false, 0);
+    compare_program(&compile(text, options)?, text, seed, actions)
+}
+
+fn compare_program(program: &Arc<Verified>, text: &str, seed: u64, actions: u64) -> Option<RunEnd> {
+    let expected = run(program, seed, actions, false, 0);
     // Nobody watches, and the actions are the quick ones; or each of them is looked up.
     for recorded in [0, actions as usize] {
-        let found = run(&program, seed, actions, true, recorded);
+        let found = run(program, seed, actions, true, recorded);
         assert_eq!(found, expected, "seed {seed}, {recorded} recorded:\n{text}");
     }
     Some(expected.end)
@@ -63,9 +74,11 @@ fn compare(text: &str, options: Options, seed: u64, actions: u64) -> Option<RunE
 #[test]
 fn a_thousand_random_programs() {
     for seed in 0..1000 {
-        let text = testkit::lf::Program::random(seed).text();
+        let random = testkit::lf::Program::random(seed);
+        let text = random.text();
         let queues = if seed % 5 == 4 { Queues::Fifo } else { Queues::Sorted };
-        compare(&text, Options { queues, ..Options::default() }, seed, 150).expect("it is a program");
+        let program = compile_with(&text, Options { queues, ..Options::default() }, &mut random.loader()).expect("it is a program");
+        compare_program(&program, &text, seed, 150);
     }
 }
 

@@ -11,9 +11,9 @@
 
 use crate::ast::{Declaration, Module};
 use crate::codegen::each_statement;
-use crate::tree::{Action, Direction, Program, Statement, Type};
+use crate::tree::{Action, Direction, Kind, Program, Statement, Step, Type};
 use source::Diagnostic;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 /// The choice of the values that the environment sends.
@@ -49,21 +49,15 @@ pub(crate) fn close(
             };
         });
     }
-    let mut made = HashSet::new();
-    for process in &program.processes {
-        each_statement(&process.body, &mut |statement| {
-            if let Action::New(place) = &statement.kind {
-                made.insert(place.variable);
-            }
-        });
-    }
+    let made = made(program);
     let (mut declared, mut created, mut imported) = (String::new(), Vec::new(), Vec::new());
     for (id, variable) in program.variables.iter().enumerate().filter(|(_, variable)| variable.owner.is_none()) {
         let (channel, places) = match &variable.ty {
             Type::Channel(channel) => (*channel, vec![String::new()]),
             Type::Array(length, element) if matches!(**element, Type::Channel(_)) => {
                 let Type::Channel(channel) = **element else { continue };
-                (channel, (0..*length).map(|number| format!("[{number}]")).collect())
+                let is_made = |number: &u32| made.get(&id).is_some_and(|made| made.is_made(*number));
+                (channel, (0..*length).filter(is_made).map(|number| format!("[{number}]")).collect())
             }
             _ => continue,
         };
@@ -73,7 +67,7 @@ pub(crate) fn close(
                 continue;
             }
             // A port without a channel is not used.
-            if !made.contains(&id) {
+            if !made.contains_key(&id) {
                 continue;
             }
             if !is_made_first(program, id) {
@@ -142,6 +136,42 @@ pub(crate) fn close(
     Some(closed)
 }
 
+/// The elements of an array of ports that get a channel by `NEW`.
+#[derive(Default)]
+struct Made {
+    /// Some element is chosen while the program runs.
+    any: bool,
+    elements: HashSet<i32>,
+}
+
+impl Made {
+    fn is_made(&self, element: u32) -> bool {
+        self.any || i32::try_from(element).is_ok_and(|element| self.elements.contains(&element))
+    }
+}
+
+/// The variables that get a channel by `NEW`.
+fn made(program: &Program) -> HashMap<usize, Made> {
+    let mut all: HashMap<usize, Made> = HashMap::new();
+    for process in &program.processes {
+        each_statement(&process.body, &mut |statement| {
+            if let Action::New(place) = &statement.kind {
+                let made = all.entry(place.variable).or_default();
+                match place.steps.first() {
+                    Some(Step::Element(index, _)) => match index.kind {
+                        Kind::Constant(number) => {
+                            made.elements.insert(number);
+                        }
+                        _ => made.any = true,
+                    },
+                    _ => made.any = true,
+                }
+            }
+        });
+    }
+    all
+}
+
 /// A warning if the program uses devices that no process represents.
 pub(crate) fn without_devices(modules: &[Module], program: &Program) -> Option<Diagnostic> {
     let mut used = HashSet::new();
@@ -206,7 +236,10 @@ fn choices(ty: &Type, values: Values) -> Option<Vec<String>> {
 
 /// Writes a process that repeatedly sends or receives a message.
 fn process(out: &mut String, name: &str, port: &str, message: &str, types: &[Type], sends: bool, values: Values) {
-    let variables: Vec<String> = (0..types.len()).map(|number| format!("v{number}")).collect();
+    // A variable must not hide the port, or the module that has it.
+    let root = port.split(['.', '[']).next().unwrap_or(port);
+    let letter = if root.starts_with('v') { "w" } else { "v" };
+    let variables: Vec<String> = (0..types.len()).map(|number| format!("{letter}{number}")).collect();
     let arguments = if types.is_empty() { String::new() } else { format!("({})", variables.join(", ")) };
     // Writing to a string cannot fail.
     let _ = writeln!(out, "PROCESS {name};");

@@ -36,3 +36,10 @@ pub const MAX_WORK: usize = 20_000_000;
 pub const MAX_PROPERTY_STATES: usize = 1024;
 /// Paths through one action of a property.
 pub const MAX_PROPERTY_WAYS: usize = 1024;
+/// The bytes of all variables of modules, and of those of one process. The machine has a little
+/// more room, which its channels and locations need.
+pub const MAX_STORED: usize = (1 << 20) - (1 << 15);
+/// The steps of a process with its calls, each of which may be a location.
+pub const MAX_STEPS: usize = 65_000;
+/// The kinds of processes and the channels of the machine for messages together.
+pub const MAX_SHAPES: usize = 255;

@@ -8,8 +8,8 @@
 //! so is the number of paths through one action.
 
 use crate::limits::{MAX_PROPERTY_STATES, MAX_PROPERTY_WAYS};
-use crate::resolve::compute;
-use crate::tree::{Action, Binary, Expression, Kind, Place, Process, Program, Statement, Step, Type, UNSIGNED};
+use crate::resolve::{compute, number, range};
+use crate::tree::{Action, Binary, Count, Expression, Kind, Place, Process, Program, Statement, Step, Type, UNSIGNED};
 use source::{Diagnostic, Span};
 use std::collections::HashMap;
 
@@ -37,17 +37,37 @@ pub(crate) struct Watcher {
     pub edges: Vec<Edge>,
 }
 
-/// The statements that are left to execute, innermost last.
-type Rest<'a> = Vec<&'a Statement>;
+/// A part that is left to execute: a statement, or the end of a turn of `REPEAT` or `FOR`.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Whole(&'a Statement),
+    Again(&'a Statement),
+}
 
-/// A position in the property: the statements that are left, in reverse order; the values; whether
-/// it just accepted.
-type Position = (Vec<usize>, Vec<i32>, bool);
+/// The parts that are left to execute, innermost last.
+type Rest<'a> = Vec<Part<'a>>;
+
+/// A position in the property: the parts that are left, in reverse order; the values; whether it
+/// just accepted. The position before the first move is in no later one's place.
+type Position = (Vec<(usize, bool)>, Vec<i32>, bool);
+
+/// A path through an action.
+#[derive(Clone)]
+struct Path {
+    /// The state in which the action began.
+    from: usize,
+    /// The conditions of the path.
+    literals: Vec<Literal>,
+    accepting: bool,
+    /// Whether nothing that takes time was executed yet.
+    fresh: bool,
+    steps: usize,
+}
 
 struct Translator<'a> {
     process: &'a Process,
     /// The slots of the variables.
-    slots: HashMap<usize, (usize, u32)>,
+    slots: HashMap<usize, (usize, usize)>,
     states: HashMap<Position, usize>,
     open: Vec<(usize, Rest<'a>, Vec<i32>)>,
     watcher: Watcher,
@@ -61,9 +81,9 @@ pub(crate) fn translate<'a>(program: &'a Program, process: &'a Process, diagnost
     let mut slots = HashMap::new();
     let mut size = 0_usize;
     for variable in &process.variables {
-        let elements = program.elements(&program.variables[*variable].ty) as u32;
+        let elements = program.elements(&program.variables[*variable].ty) as usize;
         slots.insert(*variable, (size, elements));
-        size += elements as usize;
+        size += elements;
     }
     let watcher = Watcher::default();
     let mut translator =
@@ -72,11 +92,12 @@ pub(crate) fn translate<'a>(program: &'a Program, process: &'a Process, diagnost
         translator.fail(process.span, "a property has at most 64 numbers of its own", "ask the program's variables");
         return None;
     }
-    let all: Rest<'a> = process.body.iter().rev().collect();
-    translator.state(all, vec![0; size], false);
+    translator.watcher.accepting.push(false);
+    translator.open.push((0, parts(&process.body).collect(), vec![0; size]));
     while let Some((from, rest, values)) = translator.open.pop() {
         translator.ways = 0;
-        translator.walk(from, rest, values, Vec::new(), false, true, 0);
+        let path = Path { from, literals: Vec::new(), accepting: false, fresh: true, steps: 0 };
+        translator.walk(rest, values, path);
         if translator.failed {
             return None;
         }
@@ -94,8 +115,11 @@ impl<'a> Translator<'a> {
 
     /// The number of a state. The addresses of the statements identify what is left to execute.
     fn state(&mut self, rest: Rest<'a>, values: Vec<i32>, accepting: bool) -> usize {
-        let place: Vec<usize> = rest.iter().map(|statement| std::ptr::from_ref(*statement) as usize).collect();
-        let position = (place, values.clone(), accepting);
+        let address = |part: &Part<'_>| match part {
+            Part::Whole(statement) => (std::ptr::from_ref(*statement) as usize, false),
+            Part::Again(statement) => (std::ptr::from_ref(*statement) as usize, true),
+        };
+        let position = (rest.iter().map(address).collect(), values.clone(), accepting);
         if let Some(number) = self.states.get(&position) {
             return *number;
         }
@@ -114,18 +138,14 @@ impl<'a> Translator<'a> {
         number
     }
 
+    /// Ends a move.
+    fn stop(&mut self, rest: Rest<'a>, values: Vec<i32>, path: Path) {
+        let to = self.state(rest, values, path.accepting);
+        self.watcher.edges.push(Edge { from: path.from, to: Some(to), literals: path.literals });
+    }
+
     /// Follows an action to its end, on every path that the program's variables allow.
-    #[allow(clippy::too_many_arguments)]
-    fn walk(
-        &mut self,
-        from: usize,
-        mut rest: Rest<'a>,
-        mut values: Vec<i32>,
-        literals: Vec<Literal>,
-        mut accepting: bool,
-        mut fresh: bool,
-        mut steps: usize,
-    ) {
+    fn walk(&mut self, mut rest: Rest<'a>, mut values: Vec<i32>, mut path: Path) {
         self.ways += 1;
         if self.ways > MAX_PROPERTY_WAYS {
             self.fail(
@@ -135,157 +155,198 @@ impl<'a> Translator<'a> {
             );
         }
         loop {
-            steps += 1;
+            path.steps += 1;
             if self.failed {
                 return;
             }
-            if steps > 10_000 {
+            if path.steps > 10_000 {
                 return self.fail(self.process.span, "an action of the property has no end", "RESCHEDULE lets the program move");
             }
-            let Some(statement) = rest.pop() else {
+            let statement = match rest.pop() {
                 // A property that has ended no longer watches.
-                let to = self.state(Vec::new(), vec![0; values.len()], accepting);
-                if to != from || fresh {
-                    self.watcher.edges.push(Edge { from, to: Some(to), literals });
+                None => {
+                    values.fill(0);
+                    return self.stop(rest, values, path);
                 }
-                return;
+                Some(Part::Whole(statement)) => statement,
+                Some(Part::Again(statement)) => {
+                    match &statement.kind {
+                        Action::Repeat(_, condition) => {
+                            let [yes, no] = self.ask(condition, &values, &path);
+                            if let Some(yes) = yes {
+                                self.walk(rest.clone(), values.clone(), yes);
+                            }
+                            let Some(no) = no else { return };
+                            rest.push(Part::Whole(statement));
+                            path = no;
+                        }
+                        Action::For(count, body) if self.next_turn(count, &mut values) => {
+                            rest.push(Part::Again(statement));
+                            rest.extend(parts(body));
+                        }
+                        _ => {}
+                    }
+                    continue;
+                }
             };
             match &statement.kind {
-                Action::Reschedule | Action::Choice(_) if !fresh || matches!(statement.kind, Action::Reschedule) => {
-                    if let Action::Choice(_) = statement.kind {
-                        rest.push(statement);
-                    }
-                    let to = self.state(rest, values, accepting);
-                    self.watcher.edges.push(Edge { from, to: Some(to), literals });
-                    return;
+                Action::Reschedule => return self.stop(rest, values, path),
+                Action::Choice(_) if !path.fresh => {
+                    rest.push(Part::Whole(statement));
+                    return self.stop(rest, values, path);
                 }
                 Action::Choice(blocks) => {
                     for block in blocks {
                         let mut inside = rest.clone();
-                        inside.extend(block.iter().rev());
-                        self.walk(from, inside, values.clone(), literals.clone(), accepting, false, steps);
+                        inside.extend(parts(block));
+                        self.walk(inside, values.clone(), Path { fresh: false, ..path.clone() });
                     }
                     return;
                 }
-                Action::Accept => accepting = true,
+                Action::Accept => path.accepting = true,
                 Action::Nomove => return,
                 Action::Assign(place, value) => {
-                    let Some(slot) = self.slot(place, &values) else { return };
-                    match self.reduce(value, &values).kind {
-                        Kind::Constant(number) => values[slot] = number,
-                        _ => {
-                            return self.fail(
-                                value.span,
-                                "a property keeps no values of the program's variables",
-                                "ask them in conditions",
-                            );
-                        }
+                    if self.assign(place, value, &mut values).is_none() {
+                        return;
                     }
                 }
-                Action::If(branches, last) => match branches.split_first() {
-                    None => rest.extend(last.iter().rev()),
-                    Some(_) => return self.branch(from, rest, values, literals, accepting, statement, 0, steps),
-                },
+                Action::If(branches, last) => {
+                    for (condition, body) in branches {
+                        let [yes, no] = self.ask(condition, &values, &path);
+                        if let Some(yes) = yes {
+                            let mut inside = rest.clone();
+                            inside.extend(parts(body));
+                            self.walk(inside, values.clone(), yes);
+                        }
+                        let Some(no) = no else { return };
+                        path = no;
+                    }
+                    rest.extend(parts(last));
+                }
                 Action::While(condition, body) => {
-                    let reduced = self.reduce(condition, &values);
-                    match reduced.kind {
-                        Kind::Constant(0) => {}
-                        Kind::Constant(_) => {
-                            rest.push(statement);
-                            rest.extend(body.iter().rev());
-                        }
-                        _ => {
-                            let mut no = literals.clone();
-                            no.push(Literal { condition: reduced.clone(), value: false });
-                            self.walk(from, rest.clone(), values.clone(), no, accepting, false, steps);
-                            let mut yes = literals;
-                            yes.push(Literal { condition: reduced, value: true });
-                            rest.push(statement);
-                            rest.extend(body.iter().rev());
-                            return self.walk(from, rest, values, yes, accepting, false, steps);
-                        }
+                    let [yes, no] = self.ask(condition, &values, &path);
+                    if let Some(no) = no {
+                        self.walk(rest.clone(), values.clone(), no);
+                    }
+                    let Some(yes) = yes else { return };
+                    path = yes;
+                    rest.push(Part::Whole(statement));
+                    rest.extend(parts(body));
+                }
+                Action::Repeat(body, _) => {
+                    rest.push(Part::Again(statement));
+                    rest.extend(parts(body));
+                }
+                Action::For(count, body) => {
+                    let [yes, _] = self.ask(&count.condition(), &values, &path);
+                    if yes.is_some() {
+                        rest.push(Part::Again(statement));
+                        rest.extend(parts(body));
                     }
                 }
                 Action::Assert(condition) => {
-                    let reduced = self.reduce(condition, &values);
-                    match reduced.kind {
-                        Kind::Constant(0) => {
-                            self.watcher.edges.push(Edge { from, to: None, literals });
-                            return;
-                        }
-                        Kind::Constant(_) => {}
-                        _ => {
-                            let mut wrong = literals.clone();
-                            wrong.push(Literal { condition: reduced.clone(), value: false });
-                            self.watcher.edges.push(Edge { from, to: None, literals: wrong });
-                            let mut right = literals;
-                            right.push(Literal { condition: reduced, value: true });
-                            return self.walk(from, rest, values, right, accepting, false, steps);
-                        }
+                    let [right, wrong] = self.ask(condition, &values, &path);
+                    if let Some(wrong) = wrong {
+                        self.watcher.edges.push(Edge { from: wrong.from, to: None, literals: wrong.literals });
                     }
+                    let Some(right) = right else { return };
+                    path = right;
                 }
                 _ => {
                     return self.fail(
                         statement.span,
                         "a property cannot do this",
-                        "it has assignments to its own variables, IF, WHILE, CHOICE, RESCHEDULE, ASSERT, ACCEPT and NOMOVE",
+                        "it has assignments to its own variables, IF, WHILE, REPEAT, FOR, CHOICE, RESCHEDULE, ASSERT, ACCEPT and NOMOVE",
                     );
                 }
             }
             // The part of a property before it first examines the program takes no time.
-            fresh = fresh && from == 0 && literals.is_empty() && !accepting;
+            path.fresh = path.fresh && path.from == 0 && path.literals.is_empty() && !path.accepting;
         }
     }
 
-    /// Follows the branches of an `IF` from number `at` on.
-    #[allow(clippy::too_many_arguments)]
-    fn branch(
-        &mut self,
-        from: usize,
-        rest: Rest<'a>,
-        values: Vec<i32>,
-        literals: Vec<Literal>,
-        accepting: bool,
-        statement: &'a Statement,
-        at: usize,
-        steps: usize,
-    ) {
-        let Action::If(branches, last) = &statement.kind else { return };
-        let mut inside = rest.clone();
-        let Some((condition, body)) = branches.get(at) else {
-            inside.extend(last.iter().rev());
-            return self.walk(from, inside, values, literals, accepting, false, steps);
-        };
-        let reduced = self.reduce(condition, &values);
-        if !matches!(reduced.kind, Kind::Constant(0)) {
-            inside.extend(body.iter().rev());
-            let mut yes = literals.clone();
-            if !matches!(reduced.kind, Kind::Constant(_)) {
-                yes.push(Literal { condition: reduced.clone(), value: true });
+    /// Gives the variable of a `FOR` its next value; returns whether there is one more turn.
+    fn next_turn(&mut self, count: &Count, values: &mut [i32]) -> bool {
+        let (Some((slot, _)), limit) = (self.slots_of(&count.counter, values), self.reduce(&count.limit, values)) else { return false };
+        let ty = &count.counter.ty;
+        let Some(limit) = constant(&limit).map(|bits| number(bits, &count.limit.ty)) else { return false };
+        let next = number(values[slot], ty) + i64::from(count.by);
+        let more = if count.by > 0 { next <= limit } else { next >= limit };
+        let (least, greatest) = range(ty);
+        let fits = (least..=greatest).contains(&next);
+        if more && !fits {
+            self.fail(count.span, format!("the variable of this loop gets the value {next}, which does not fit its type"), "");
+            return false;
+        }
+        if fits {
+            values[slot] = next as i32;
+        }
+        more
+    }
+
+    /// The paths on which a condition is true and on which it is false.
+    fn ask(&mut self, condition: &Expression, values: &[i32], path: &Path) -> [Option<Path>; 2] {
+        let reduced = self.reduce(condition, values);
+        if self.failed {
+            return [None, None];
+        }
+        match reduced.kind {
+            Kind::Constant(0) => [None, Some(path.clone())],
+            Kind::Constant(_) => [Some(path.clone()), None],
+            _ => [true, false].map(|value| {
+                let mut other = path.clone();
+                other.literals.push(Literal { condition: reduced.clone(), value });
+                other.fresh = false;
+                Some(other)
+            }),
+        }
+    }
+
+    /// Stores a value, or an array, in a variable of the property.
+    fn assign(&mut self, place: &Place, value: &Expression, values: &mut [i32]) -> Option<()> {
+        let (to, count) = self.slots_of(place, values)?;
+        let keeps_none = "a property keeps no values of the program's variables";
+        if !place.ty.is_scalar() {
+            match &value.kind {
+                Kind::Load(source) if self.slots.contains_key(&source.variable) => {
+                    let (from, _) = self.slots_of(source, values)?;
+                    values.copy_within(from..from + count, to);
+                    return Some(());
+                }
+                _ => {
+                    self.fail(value.span, keeps_none, "ask them in conditions");
+                    return None;
+                }
             }
-            self.walk(from, inside, values.clone(), yes, accepting, false, steps);
         }
-        if matches!(reduced.kind, Kind::Constant(value) if value != 0) || self.failed {
-            return;
+        let reduced = self.reduce(value, values);
+        let Kind::Constant(bits) = reduced.kind else {
+            self.fail(value.span, keeps_none, "ask them in conditions");
+            return None;
+        };
+        let (least, greatest) = range(&place.ty);
+        let stored = number(bits, &value.ty);
+        if !(least..=greatest).contains(&stored) {
+            self.fail(value.span, format!("a variable of the property gets the value {stored}, which does not fit its type"), "");
+            return None;
         }
-        let mut no = literals;
-        if !matches!(reduced.kind, Kind::Constant(_)) {
-            no.push(Literal { condition: reduced, value: false });
-        }
-        self.branch(from, rest, values, no, accepting, statement, at + 1, steps);
+        values[to] = bits;
+        Some(())
     }
 
-    /// The slot of a variable of the property.
-    fn slot(&mut self, place: &Place, values: &[i32]) -> Option<usize> {
-        let Some((start, elements)) = self.slots.get(&place.variable).copied() else {
+    /// The first slot of a variable of the property, or of a part of one, and the number of slots.
+    fn slots_of(&mut self, place: &Place, values: &[i32]) -> Option<(usize, usize)> {
+        let Some((mut start, mut size)) = self.slots.get(&place.variable).copied() else {
             self.fail(place.span, "a property can change only its own variables", "declare the variable in the property");
             return None;
         };
-        let mut index = 0_usize;
         for step in &place.steps {
             match step {
                 Step::Element(expression, length) => match self.reduce(expression, values).kind {
-                    Kind::Constant(number) if (0..*length as i32).contains(&number) => index = index * *length as usize + number as usize,
+                    Kind::Constant(number) if (0..*length as i32).contains(&number) => {
+                        size /= *length as usize;
+                        start += number as usize * size;
+                    }
                     _ => {
                         self.fail(place.span, "this index is outside the array, or depends on the program", "");
                         return None;
@@ -297,7 +358,7 @@ impl<'a> Translator<'a> {
                 }
             }
         }
-        (index < elements as usize).then_some(start + index)
+        Some((start, size))
     }
 
     /// An expression with the property's own variables replaced by their values.
@@ -305,10 +366,9 @@ impl<'a> Translator<'a> {
         let known = |value: i32| Expression { kind: Kind::Constant(value), ty: expression.ty.clone(), span: expression.span };
         let one = |this: &mut Self, operand: &Expression| Box::new(this.reduce(operand, values));
         let kind = match &expression.kind {
-            Kind::Load(place) if self.slots.contains_key(&place.variable) => match self.slot(place, values) {
-                Some(slot) => return known(values[slot]),
-                None => return known(0),
-            },
+            Kind::Load(place) if self.slots.contains_key(&place.variable) => {
+                return known(self.slots_of(place, values).map_or(0, |(slot, _)| values[slot]));
+            }
             Kind::Load(place) => {
                 let mut place = place.clone();
                 for step in &mut place.steps {
@@ -324,6 +384,17 @@ impl<'a> Translator<'a> {
             Kind::Negate(operand) => Kind::Negate(one(self, operand)),
             Kind::Absolute(operand) => Kind::Absolute(one(self, operand)),
             Kind::Cast(operand) => Kind::Cast(one(self, operand)),
+            // The right operand is computed only if the left one does not decide.
+            Kind::Binary(op @ (Binary::And | Binary::Or), left, right) => {
+                let left = one(self, left);
+                match (&left.kind, *op) {
+                    (Kind::Constant(0), Binary::And) => return known(0),
+                    (Kind::Constant(0), _) => return *one(self, right),
+                    (Kind::Constant(_), Binary::Or) => return known(1),
+                    (Kind::Constant(_), _) => return *one(self, right),
+                    _ => Kind::Binary(*op, left, one(self, right)),
+                }
+            }
             Kind::Binary(op, left, right) => Kind::Binary(*op, one(self, left), one(self, right)),
             Kind::Set(elements) => {
                 let mut all = Vec::new();
@@ -335,38 +406,77 @@ impl<'a> Translator<'a> {
                 Kind::Set(all)
             }
         };
-        match folded(&kind) {
+        let reduced = Expression { kind, ty: expression.ty.clone(), span: expression.span };
+        if !is_known(&reduced.kind) {
+            return reduced;
+        }
+        match folded(&reduced) {
             Some(value) => known(value),
-            None => Expression { kind, ty: expression.ty.clone(), span: expression.span },
+            None => {
+                let why = "this has no value in the property: it is too large, no element of a set, or divided by 0";
+                self.fail(expression.span, why, "");
+                known(0)
+            }
         }
     }
 }
 
-/// The value of an expression whose operands are known.
-fn folded(kind: &Kind) -> Option<i32> {
-    let value = |expression: &Expression| match expression.kind {
+/// The parts of a block, the first one last.
+fn parts(block: &[Statement]) -> impl Iterator<Item = Part<'_>> {
+    block.iter().rev().map(Part::Whole)
+}
+
+/// The value of a constant.
+fn constant(expression: &Expression) -> Option<i32> {
+    match expression.kind {
         Kind::Constant(value) => Some(value),
         _ => None,
-    };
+    }
+}
+
+/// Whether all operands of an expression are constants.
+fn is_known(kind: &Kind) -> bool {
+    let is = |operand: &Expression| constant(operand).is_some();
     match kind {
+        Kind::Constant(_) => true,
+        Kind::Load(_) => false,
+        Kind::Not(operand) | Kind::Complement(operand) | Kind::Negate(operand) | Kind::Absolute(operand) | Kind::Cast(operand) => {
+            is(operand)
+        }
+        Kind::Binary(Binary::And | Binary::Or, ..) => false,
+        Kind::Binary(_, left, right) => is(left) && is(right),
+        Kind::Set(elements) => elements.iter().all(|(first, last)| is(first) && last.as_ref().is_none_or(is)),
+    }
+}
+
+/// The value of an expression whose operands are constants, if it has one.
+fn folded(expression: &Expression) -> Option<i32> {
+    match &expression.kind {
         Kind::Constant(number) => Some(*number),
-        Kind::Not(operand) => value(operand).map(|value| i32::from(value == 0)),
-        Kind::Complement(operand) => value(operand).map(|value| !value),
-        Kind::Negate(operand) => value(operand)?.checked_neg(),
-        Kind::Absolute(operand) => value(operand)?.checked_abs(),
-        Kind::Cast(operand) => value(operand),
-        Kind::Binary(Binary::And, left, right) => match (value(left), value(right)) {
-            (Some(0), _) => Some(0),
-            (Some(_), right) => right,
-            _ => None,
-        },
-        Kind::Binary(Binary::Or, left, right) => match (value(left), value(right)) {
-            (Some(0), right) => right,
-            (Some(_), _) => Some(1),
-            _ => None,
-        },
-        Kind::Binary(op, left, right) => compute(*op, value(left)?, value(right)?, left.ty == UNSIGNED),
-        Kind::Load(_) | Kind::Set(_) => None,
+        Kind::Not(operand) => Some(i32::from(constant(operand)? == 0)),
+        Kind::Complement(operand) => Some(!constant(operand)?),
+        Kind::Negate(operand) => constant(operand)?.checked_neg(),
+        Kind::Absolute(operand) => constant(operand)?.checked_abs(),
+        Kind::Cast(operand) => {
+            // A set and a number of 32 bits have the same bits.
+            let is_wide = operand.ty == Type::Set && expression.ty == UNSIGNED || expression.ty == Type::Set;
+            let (bits, (least, greatest)) = (constant(operand)?, range(&expression.ty));
+            (is_wide || (least..=greatest).contains(&number(bits, &operand.ty))).then_some(bits)
+        }
+        Kind::Binary(op, left, right) => compute(*op, constant(left)?, constant(right)?, left.ty == UNSIGNED),
+        Kind::Set(elements) => {
+            let mut bits = 0;
+            for (first, last) in elements {
+                let first = constant(first)?;
+                let last = last.as_ref().map_or(Some(first), constant)?;
+                if !(0..32).contains(&first) || !(0..32).contains(&last) {
+                    return None;
+                }
+                bits = (first..=last).fold(bits, |bits, element| bits | 1 << element);
+            }
+            Some(bits)
+        }
+        Kind::Load(_) => None,
     }
 }
 

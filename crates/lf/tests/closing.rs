@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{compile, explore, explore_within};
+use common::{compile, compile_with, explore, explore_within};
 use lf::{Options, Values};
 use testkit::lf::Program;
 
@@ -208,6 +208,21 @@ fn a_device_driver_is_closed_through_its_ports() {
     assert_eq!(graph.faults, ["Assertion"], "{graph:?}");
 }
 
+/// The environment uses the elements of an array that have channels, and no name of its own hides a
+/// port.
+#[test]
+fn ports_of_all_names_and_places_are_closed() {
+    let text = "MODULE A; TYPE C = [m(INT8)]; PORT p : ARRAY 3 OF C; v0 : C; VAR x : INT8;
+        BEGIN NEW(p[1]); NEW(v0); p[1]?m(x); v0?m(x); ASSERT x < 2 END A.\n";
+    let found =
+        |values| explore(&compile(text, &[], Options { close: Some(Values::Some(values)), ..Options::default() }).expect("it compiles"));
+    assert_eq!((found(2).deadlocks, found(2).faults.len()), (0, 0));
+    assert_eq!(found(3).faults, ["Assertion"]);
+    let any = text.replace("NEW(p[1])", "x := 2; NEW(p[x]); x := 0").replace("p[1]?", "p[2]?");
+    let program = compile(&any, &[], Options { close: Some(Values::Some(2)), ..Options::default() }).expect("it compiles");
+    assert!(explore(&program).faults.contains(&"InvalidChannel".to_owned()), "the environment cannot know which element has a channel");
+}
+
 #[test]
 fn what_cannot_be_chosen_is_refused() {
     let text = "MODULE A; TYPE C = [m(ARRAY 2 OF INT8)]; PORT p : C; VAR a : ARRAY 2 OF INT8;\nBEGIN NEW(p); p?m(a) END A.\n";
@@ -221,8 +236,9 @@ fn what_cannot_be_chosen_is_refused() {
 fn random_open_programs() {
     let (mut compared, mut wrong, mut refused) = (0, 0, 0);
     for seed in 0_u64.. {
-        let text = Program::random_open(seed).text();
-        let closed = |close| compile(&text, &[], Options { close: Some(close), ..Options::default() });
+        let program = Program::random_open(seed);
+        let text = program.text();
+        let closed = |close| compile_with(&text, &[], Options { close: Some(close), ..Options::default() }, &mut program.loader());
         let some = closed(Values::Some(3)).unwrap_or_else(|why| panic!("program {seed}:\n{text}\n{why}"));
         let Some(some) = explore_within(&some, 1000) else { continue };
         let any = match closed(Values::Any) {

@@ -204,6 +204,8 @@ fn ports_that_get_their_channel_from_others_meet() {
     holds(&stored, "NEW(r.p); s := r; CREATE Send(s.p, 3); CREATE Take(r.p, 3)");
     let placed = format!("{types} PORT e AT 100 : C; f AT 100 : C;");
     holds(&placed, "NEW(e); CREATE Send(e, 3); CREATE Take(f, 3)");
+    // Who waits at a port keeps its channel, whatever name changes the port.
+    holds(&placed, "NEW(e); a := e; CREATE Send(e, 3); RESCHEDULE; RESCHEDULE; NEW(f); CREATE Take(a, 3)");
 }
 
 /// A loop that counts is left by the value that the variable has next.
@@ -217,6 +219,11 @@ fn loops_that_count_end_as_they_say() {
     holds(
         "PROCESS P(VAR a, b : INTEGER); BEGIN WHILE a <= b DO RESCHEDULE; a := a + 5; IF a > 20 THEN b := 0 END END END P; VAR i, n : INTEGER;",
         "n := 30; P(i, n); ASSERT i = 25",
+    );
+    // The next value of a variable without sign has another type than the variable.
+    holds(
+        "VAR u : UINT32; n : INTEGER;",
+        "WHILE u < 3000000000 DO RESCHEDULE; INC(n); IF n < 4 THEN u := 3 ELSE u := 3000000001 END END; ASSERT n = 4",
     );
     holds("VAR b, c : BOOLEAN;", "b := TRUE; c := TRUE; WHILE b & c DO RESCHEDULE; b := ~b END; ASSERT ~b");
     faults("VAR i : INT8;", "i := 125; WHILE i <= 127 DO RESCHEDULE; INC(i) END", &["Other(\"overflow\")"]);
@@ -240,6 +247,11 @@ fn created_processes() {
         "VAR a, b : INTEGER; PROCESS P(VAR x : INTEGER; y : INTEGER); BEGIN x := y; RESCHEDULE; ASSERT x = y END P;",
         "CREATE P(a, 1); CREATE P(b, 2)",
     );
+    // A called process passes the reference on, and the variable outlives the process that has it.
+    let passed = "VAR n : INTEGER; PROCESS Reader(VAR v : INTEGER); BEGIN RESCHEDULE; ASSERT v = 5 END Reader;
+        PROCESS Start(VAR r : INTEGER); BEGIN CREATE Reader(r) END Start;
+        PROCESS P; VAR x : INTEGER; BEGIN x := 5; Start(x) END P;";
+    holds(passed, "CREATE P; CREATE P");
 }
 
 #[test]

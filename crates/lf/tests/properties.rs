@@ -59,3 +59,42 @@ fn what_properties_cannot_do() {
         assert!(why.contains(part), "{why}");
     }
 }
+
+/// The first action of a property takes no time before its first question, but a later return to
+/// its beginning does.
+#[test]
+fn a_choice_ends_an_action_wherever_it_began() {
+    // The property is at its beginning again, with the same values. It stops before the CHOICE.
+    let found = automaton(
+        "VAR n : INTEGER;",
+        "VAR s : INTEGER; BEGIN WHILE TRUE DO s := 0; CHOICE s := 1 OR IF n = 1 THEN ACCEPT END END; RESCHEDULE; s := 0 END",
+    );
+    let questions = |state: u32| found.edges.iter().filter(|edge| edge.source == state && matches!(edge.label, EdgeLabel::When(_))).count();
+    let after_reschedule = found.edges.iter().find(|edge| edge.source == 0 && edge.label == EdgeLabel::True).and_then(|edge| edge.target);
+    assert!(questions(0) > 0 && questions(after_reschedule.expect("a state")) == 0, "{found:?}");
+}
+
+#[test]
+fn values_of_properties_fit_their_variables() {
+    for (property, part) in [
+        ("VAR s : INT8; BEGIN WHILE TRUE DO s := INT8(s + 100); RESCHEDULE END", "no value"),
+        ("VAR s : UINT8; BEGIN WHILE TRUE DO INC(s, 100); RESCHEDULE END", "does not fit"),
+        ("VAR s : INTEGER; BEGIN IF 1 DIV s = 1 THEN RESCHEDULE END", "no value"),
+        ("VAR s : INTEGER; m : SET; BEGIN s := 40; INCL(m, s)", "no value"),
+        ("VAR a : ARRAY 2 OF INTEGER; s : INTEGER; BEGIN s := 2; a[s] := 1", "outside the array"),
+    ] {
+        let text = format!("MODULE M; VAR n : INTEGER; PROPERTY Q; {property} END Q; BEGIN END M.");
+        let why = compile(&text, &[], Options::default()).expect_err("a refusal");
+        assert!(why.contains(part), "{why}");
+    }
+    for property in [
+        "VAR s : INTEGER; BEGIN IF (s # 0) & (1 DIV s = 1) THEN ASSERT FALSE END",
+        "VAR a, b : ARRAY 2, 2 OF INTEGER; BEGIN a[1, 1] := 3; b := a; a[0] := b[1]; ASSERT a[0, 1] + b[1, 1] = 6",
+        "VAR m : SET; s : INTEGER; BEGIN s := 3; m := {s .. 5}; INCL(m, s - 1); ASSERT (m = {2 .. 5}) & ~(6 IN m)",
+        "VAR i : UINT8; s : INTEGER; BEGIN FOR i := 250 TO 255 DO INC(s) END; ASSERT (s = 6) & (i = 255)",
+        "VAR s : INTEGER; BEGIN REPEAT INC(s) UNTIL s = 5; ASSERT s = 5",
+    ] {
+        let found = automaton("VAR n : INTEGER;", property);
+        assert!(found.edges.iter().all(|edge| edge.target.is_some()), "{property}: {found:?}");
+    }
+}

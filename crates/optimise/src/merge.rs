@@ -83,12 +83,13 @@ fn quiet_locations(survey: &Survey<'_>, watched: &Watched, id: ProcessId) -> Vec
         kinds.iter().zip(&only_at_first).map(|(kind, first)| kind.is_some_and(|kind| kind != Quiet::Claim || *first)).collect();
     // The locations with which an invisible or deterministic sequence continues must be quiet too,
     // and the sequence must end.
-    let goes_on = |edge: &&Edge| matches!(edge.end.mode, Mode2::Invisible | Mode2::Deterministic);
-    let endless = leads_to_cycle(edges, |edge| goes_on(&edge));
+    let endless = leads_to_cycle(edges, goes_on);
     loop {
         let unquiet: Vec<usize> = (0..quiet.len())
             .filter(|&at| quiet[at])
-            .filter(|&at| endless[at] || edges[at].iter().filter(goes_on).any(|edge| edge.target.is_none_or(|to| !quiet[to.index()])))
+            .filter(|&at| {
+                endless[at] || edges[at].iter().filter(|edge| goes_on(edge)).any(|edge| edge.target.is_none_or(|to| !quiet[to.index()]))
+            })
             .collect();
         if unquiet.is_empty() {
             return quiet;
@@ -243,7 +244,7 @@ fn leads_to_cycle(edges: &[Vec<Edge>], of_kind: impl Fn(&Edge) -> bool) -> Vec<b
 
 /// The steps to quiet locations, except for one on each cycle of quiet locations: the back edges of
 /// a depth-first walk. The walk begins at the locations in `first`, so that back edges lead to
-/// these if possible.
+/// these if possible. A back edge that is invisible in the program is preceded by visible ones.
 fn invisible(edges: &[Vec<Edge>], quiet: &[bool], first: &[usize], entry: usize) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Seen {
@@ -253,7 +254,7 @@ fn invisible(edges: &[Vec<Edge>], quiet: &[bool], first: &[usize], entry: usize)
     }
     let mut seen = vec![Seen::No; edges.len()];
     let mut steps = Vec::new();
-    let mut back = BTreeSet::new();
+    let (mut back, mut unseen) = (BTreeSet::new(), Vec::new());
     let order = first.iter().copied().chain([entry]).chain(0..edges.len());
     for root in order {
         if seen[root] != Seen::No {
@@ -277,11 +278,47 @@ fn invisible(edges: &[Vec<Edge>], quiet: &[bool], first: &[usize], entry: usize)
                     seen[to] = Seen::Open;
                     path.push((to, 0));
                 }
-                Seen::Open => _ = back.insert(edge.end.step.index()),
-                Seen::Done => {}
+                Seen::Open if edge.end.mode == Mode2::Normal => _ = back.insert(edge.end.step.index()),
+                Seen::Open if goes_on(edge) => unseen.push(*at),
+                Seen::Open | Seen::Done => {}
             }
         }
     }
+    back.extend(before_invisible(edges, quiet, unseen));
     steps.retain(|step| !back.contains(step));
     steps
+}
+
+/// The visible steps after which only invisible ones lead to some locations. A cycle through such a
+/// location contains one of them, because no cycle of quiet locations is invisible throughout.
+fn before_invisible(edges: &[Vec<Edge>], quiet: &[bool], mut open: Vec<usize>) -> Vec<usize> {
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let mut before = vec![Vec::new(); edges.len()];
+    for (from, edge) in edges.iter().enumerate().flat_map(|(from, edges)| edges.iter().map(move |edge| (from, edge))) {
+        if let Some(to) = edge.target {
+            before[to.index()].push((from, edge));
+        }
+    }
+    let mut steps = Vec::new();
+    let mut reached = vec![false; edges.len()];
+    while let Some(at) = open.pop() {
+        if std::mem::replace(&mut reached[at], true) {
+            continue;
+        }
+        for (from, edge) in &before[at] {
+            if edge.end.mode == Mode2::Normal {
+                steps.push(edge.end.step.index());
+            } else if goes_on(edge) && quiet[*from] {
+                open.push(*from);
+            }
+        }
+    }
+    steps
+}
+
+/// Whether a sequence continues after a step.
+fn goes_on(edge: &Edge) -> bool {
+    matches!(edge.end.mode, Mode2::Invisible | Mode2::Deterministic)
 }

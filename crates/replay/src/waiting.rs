@@ -357,7 +357,9 @@ impl Here<'_> {
         let Some(process) = self.map.processes.get(pid) else { return found };
         let Shape::Process(ty) = process.shape else { return found };
         let mut run = Execution::default();
-        for at in code {
+        // Before the first step of a type there may be code of another one, with other variables.
+        let own = self.tables().code_of(ty);
+        for at in code.filter(|at| own.contains(at)) {
             let Some(op) = self.tables().code.get(at as usize) else { break };
             let fields = match *op {
                 Op::Send { fields } | Op::Sends { fields } if sends => fields as usize,

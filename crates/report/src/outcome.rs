@@ -6,8 +6,8 @@ use crate::steps::{Printer, processes_text};
 use crate::text;
 use crate::waiting::waiting_text;
 use contract::{
-    Disk, Fault, Judged, Omission, Outcome, Profile, Stated, Statistics, StopReason, Sweep, Trace, Traffic, Verdict, Violation,
-    ViolationKind,
+    Disk, Fault, Judged, Omission, Outcome, Profile, PropertyKind, Stated, Statistics, StopReason, Sweep, Trace, Traffic, Verdict,
+    Violation, ViolationKind,
 };
 use replay::{Essential, Narrator, Step, context_switches};
 use std::fmt::Write as _;
@@ -147,7 +147,9 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
     let mut out = String::new();
     let name = |judged: &Judged| {
         let Judged { property, .. } = judged;
-        let kind = if property.name == property.kind.name() { String::new() } else { format!(" ({})", property.kind.name()) };
+        // Not every language calls its automata never claims.
+        let word = if property.kind == PropertyKind::Never { "automaton" } else { property.kind.name() };
+        let kind = if property.name == property.kind.name() { String::new() } else { format!(" ({word})") };
         let place = property.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();
         format!("{}{kind}{place}", property.name)
     };

@@ -13,13 +13,17 @@ fn models() -> std::path::PathBuf {
 }
 
 fn compile(text: &str, options: Options) -> Arc<Verified> {
-    let mut map = SourceMap::new();
-    let file = map.add("test.lf", text);
     let mut loader = |wanted: &str, _: &str| {
         let text = std::fs::read_to_string(models().join(wanted)).map_err(|error| error.to_string())?;
         Ok((wanted.to_owned(), text))
     };
-    let compiled = lf::compile(&mut map, file, &mut loader, Request { options, ..Request::default() });
+    compile_with(text, options, &mut loader)
+}
+
+fn compile_with(text: &str, options: Options, loader: &mut dyn lf::Loader) -> Arc<Verified> {
+    let mut map = SourceMap::new();
+    let file = map.add("test.lf", text);
+    let compiled = lf::compile(&mut map, file, loader, Request { options, ..Request::default() });
     let program = compiled.program.unwrap_or_else(|| panic!("{text}\n{}", source::render_all(&map, &compiled.diagnostics)));
     Arc::new(bytecode::verify(program).unwrap_or_else(|error| panic!("{text}\n{error}")))
 }
@@ -46,12 +50,12 @@ fn run(program: &Arc<Verified>, seed: u64, text: &str) -> RunEnd {
     let mut out = Successors::new();
     match &end {
         RunEnd::Finished | RunEnd::Deadlock(_) => {
-            assert_eq!(trace.last_state(), state);
+            assert_eq!(trace.last_state(), state, "seed {seed}, {end:?}:\n{text}");
             system.successors(&state, &mut out);
             assert!(out.is_empty(), "seed {seed}: the run ended with {end:?} where the graph goes on:\n{text}");
             assert_eq!(system.is_valid_end(&state), end == RunEnd::Finished, "seed {seed}:\n{text}");
         }
-        RunEnd::Actions => assert_eq!(trace.last_state(), state),
+        RunEnd::Actions => assert_eq!(trace.last_state(), state, "seed {seed}:\n{text}"),
         RunEnd::Fault(_) => {}
         other => panic!("seed {seed}: {other:?}"),
     }
@@ -62,9 +66,10 @@ fn run(program: &Arc<Verified>, seed: u64, text: &str) -> RunEnd {
 fn a_thousand_random_runs_are_paths_of_the_graph() {
     let mut ends = [0; 4];
     for seed in 0..1000 {
-        let text = testkit::lf::Program::random(seed).text();
+        let random = testkit::lf::Program::random(seed);
+        let text = random.text();
         let queues = if seed % 5 == 4 { Queues::Fifo } else { Queues::Sorted };
-        let program = compile(&text, Options { queues, ..Options::default() });
+        let program = compile_with(&text, Options { queues, ..Options::default() }, &mut random.loader());
         ends[match run(&program, seed, &text) {
             RunEnd::Finished => 0,
             RunEnd::Deadlock(_) => 1,

@@ -316,6 +316,18 @@ impl Generator<'_> {
         }
     }
 
+    /// Resets what a created process knows about the variables outside it.
+    fn clear_surroundings(&mut self, frame: usize) {
+        let mut locals: Vec<LocalId> = self.kinds[self.kind].outer.iter().map(|(_, local)| *local).collect();
+        for parameter in &self.program.processes[self.frames[frame].process].parameters {
+            locals.extend(self.bound_process(frame, *parameter));
+        }
+        for var in locals {
+            self.constant(0);
+            self.emit(Op::Stl { var });
+        }
+    }
+
     /// Sets a long array to 0, in invisible steps.
     fn clear_in_loop(&mut self, spot: &super::storage::Spot, cell: super::storage::Cell, of: u32) {
         let counter = self.hidden("counter", Type::Int);
@@ -344,6 +356,7 @@ impl Generator<'_> {
         let later = self.mark();
         if !self.is_looked_at(frame) {
             self.clear_frame(frame);
+            self.clear_surroundings(frame);
         }
         self.emit(Op::Pid {});
         self.constant(1);
@@ -378,12 +391,20 @@ impl Generator<'_> {
             });
         }
         let has_inner = created.into_iter().any(is_inside);
-        let mut passes = false;
-        super::each_statement(&self.program.processes[process].body, &mut |statement| {
-            if let Action::Create(_, arguments) = &statement.kind {
-                passes |= arguments.iter().any(|argument| matches!(argument, Argument::Reference(_)));
-            }
-        });
+        // A process that it calls may pass on a reference to a variable.
+        let (mut passes, mut seen, mut open) = (false, HashSet::from([process]), vec![process]);
+        while let Some(process) = open.pop() {
+            super::each_statement(&self.program.processes[process].body, &mut |statement| match &statement.kind {
+                Action::Create(_, arguments) => {
+                    passes |= arguments.iter().any(|argument| match argument {
+                        Argument::Reference(place) => self.program.variables[place.variable].owner.is_some(),
+                        Argument::Value(_) => false,
+                    });
+                }
+                Action::Call(called, _) if seen.insert(*called) => open.push(*called),
+                _ => {}
+            });
+        }
         has_inner || passes
     }
 }

@@ -20,7 +20,7 @@ mod unsigned;
 
 use crate::Console;
 use crate::close::{PREFIX, Values};
-use crate::limits::{MAX_INSTRUCTIONS, MAX_KINDS};
+use crate::limits::{MAX_INSTRUCTIONS, MAX_KINDS, MAX_SHAPES, MAX_STEPS, MAX_STORED};
 use crate::outside::Outside;
 use crate::tree::{self, Action, Direction, Statement};
 use bytecode::{
@@ -221,6 +221,10 @@ impl<'a> Generator<'a> {
             }
             self.kind += 1;
         }
+        self.refuse_too_many(&processes, &code);
+        if self.failed {
+            return None;
+        }
         // Kinds that were found late may have used locals of kinds made before.
         Some(Program {
             name: name.to_owned(),
@@ -238,6 +242,38 @@ impl<'a> Generator<'a> {
             atoms: Vec::new(),
             properties: Vec::new(),
         })
+    }
+
+    /// Refuses a program whose states the machine cannot represent.
+    fn refuse_too_many(&mut self, processes: &[ProcessType], code: &[Op]) {
+        let size = |variables: &[Variable]| variables.iter().map(Variable::size).sum::<usize>();
+        if size(&self.globals) > MAX_STORED {
+            let variables = self.program.variables.iter().filter(|variable| variable.owner.is_none());
+            let largest =
+                variables.max_by_key(|variable| self.program.elements(&variable.ty)).map_or(Span::default(), |largest| largest.span);
+            let message = format!("the variables of modules take more than {MAX_STORED} bytes, and this one the most of them");
+            self.fail(largest, message, "use a smaller array, or a type of fewer bits");
+        }
+        for (number, kind) in processes.iter().enumerate() {
+            let span = self.program.processes[self.frames[self.kinds[number].frame].process].span;
+            if size(&kind.locals) > MAX_STORED {
+                let message = format!("the variables of this process, with those of its calls, take more than {MAX_STORED} bytes");
+                self.fail(span, message, "use a smaller array, or a type of fewer bits");
+            }
+            let end = processes.get(number + 1).map_or(code.len(), |next| next.start.index());
+            let steps = code[kind.start.index()..end].iter().filter(|op| matches!(op, Op::Step { .. })).count();
+            if steps > MAX_STEPS {
+                self.fail(
+                    span,
+                    "this process, with its calls, has too many communications and loops",
+                    "make it shorter, or call fewer processes",
+                );
+            }
+        }
+        if processes.len() + self.channel_types.len() > MAX_SHAPES {
+            let hint = "channel types that are the same can be declared once; a process that is created with different variables by reference is a separate kind";
+            self.fail(Span::default(), "the program has too many different messages and kinds of processes together", hint);
+        }
     }
 
     fn kind_code(&mut self) {
@@ -529,7 +565,9 @@ fn fixed_ports(program: &tree::Program) -> HashSet<usize> {
         Action::New(place) if place.steps.is_empty() => Some(place.variable),
         _ => None,
     });
-    outermost.filter(|variable| program.variables[*variable].owner.is_none() && given.get(variable) == Some(&1)).collect()
+    // A port at an address may have other names.
+    let alone = |variable: &usize| program.variables[*variable].owner.is_none() && program.variables[*variable].address.is_none();
+    outermost.filter(|variable| alone(variable) && given.get(variable) == Some(&1)).collect()
 }
 
 /// Ports of modules that get their channel before the first statement that creates a process or

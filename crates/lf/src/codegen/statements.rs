@@ -155,7 +155,12 @@ impl Generator<'_> {
             Kind::Load(read) => read.steps.is_empty() && read.variable != place.variable && alone(read.variable) && alone(place.variable),
             _ => false,
         };
-        let counts = matches!(&left.kind, Kind::Load(read) if read.variable == place.variable && read.steps.is_empty());
+        // The next value is compared instead of the variable, so both must be signed, or neither.
+        let alike = match &last.kind {
+            Action::Assign(_, value) => (value.ty == UNSIGNED) == (left.ty == UNSIGNED),
+            _ => false,
+        };
+        let counts = alike && matches!(&left.kind, Kind::Load(read) if read.variable == place.variable && read.steps.is_empty());
         let plain = place.steps.is_empty() && place.ty.is_scalar() && !self.options.fine && !self.outside.depends(condition);
         (counts && fixed && plain && rest.iter().any(ends_action)).then_some((rest, last))
     }

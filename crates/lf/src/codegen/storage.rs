@@ -506,6 +506,11 @@ impl Generator<'_> {
         self.frames[frame].bindings.insert(parameter, binding);
     }
 
+    /// The local that holds the number of the process that has the variable of a bound parameter.
+    pub(super) fn bound_process(&self, frame: usize, parameter: usize) -> Option<LocalId> {
+        self.frames[frame].bindings.get(&parameter)?.process
+    }
+
     /// The local that holds the index of a bound parameter.
     pub(super) fn bound_index(&self, frame: usize, parameter: usize) -> Option<LocalId> {
         match self.frames[frame].bindings.get(&parameter)?.base? {

@@ -196,10 +196,10 @@ impl Resolver<'_> {
                         if self.process.is_some() {
                             self.error(address.span, "only variables of a module have an address", Some("declare it outside the process"));
                         }
-                        self.constant_integer(address)
+                        self.address(address)
                     });
                     if address.is_some() && !ty.is_scalar() {
-                        self.error(tree.span(), "only numbers, sets, characters and Booleans have an address", None);
+                        self.error(tree.span(), "only numbers, sets, characters, Booleans and ports have an address", None);
                     }
                     for (name, exported) in names {
                         self.variable(name, ty.clone(), false, address, *exported, module);
@@ -301,10 +301,25 @@ impl Resolver<'_> {
         self.declare(name, entity, exported);
     }
 
+    /// A static address. All numbers of 32 bits are addresses.
+    fn address(&mut self, value: &ast::Expression) -> Option<i32> {
+        let read = self.expression(value);
+        match (&read.kind, &read.ty) {
+            (Kind::Constant(bits), Type::Integer(_)) => Some(*bits),
+            _ => self.constant_integer(value),
+        }
+    }
+
     fn constant_integer(&mut self, value: &ast::Expression) -> Option<i32> {
         let read = self.expression(value);
         match (read.kind, &read.ty) {
-            (Kind::Constant(number), Type::Integer(_)) => Some(number),
+            (Kind::Constant(bits), Type::Integer(_)) => match i32::try_from(number(bits, &read.ty)) {
+                Ok(number) => Some(number),
+                Err(_) => {
+                    self.error(value.span, format!("{} is too large here", number(bits, &read.ty)), None);
+                    None
+                }
+            },
             (_, Type::Unknown) => None,
             _ => {
                 self.error(value.span, "a number is needed here that is known before the program runs", None);

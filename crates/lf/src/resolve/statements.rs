@@ -1,7 +1,7 @@
 //! Names and types in statements.
 
 use super::{Entity, Resolver};
-use crate::ast::{self, ExpressionKind, StatementKind};
+use crate::ast::{self, ExpressionKind, Selector, StatementKind};
 use crate::limits::MAX_COPIED;
 use crate::tree::{
     Action, Argument, Binary, Clause, Communication, Count, Direction, Expression, INTEGER, Kind, Place, Statement, Target, Type, UNSIGNED,
@@ -182,17 +182,10 @@ impl Resolver<'_> {
             kept = Some((limit, Expression { kind: Kind::Constant(0), ty, span }));
         }
         let count = Count { counter: place.clone(), limit: to, by, span };
-        all.push(Statement { kind: Action::Assign(place.clone(), from), span });
-        // A property has no code, so its loops are of one kind.
-        if self.process.is_some_and(|process| self.program.properties.contains(&process)) {
-            let next = Statement { kind: Action::Assign(place, count.next()), span };
-            let inside = body.into_iter().chain([next]).collect();
-            all.push(Statement { kind: Action::While(count.condition(), inside), span });
-        } else {
-            all.push(Statement { kind: Action::For(count, body), span });
-            // States after the loop do not differ by its limit.
-            all.extend(kept.map(|(limit, zero)| Statement { kind: Action::Assign(limit, zero), span }));
-        }
+        all.push(Statement { kind: Action::Assign(place, from), span });
+        all.push(Statement { kind: Action::For(count, body), span });
+        // States after the loop do not differ by its limit.
+        all.extend(kept.map(|(limit, zero)| Statement { kind: Action::Assign(limit, zero), span }));
         all
     }
 
@@ -281,6 +274,9 @@ impl Resolver<'_> {
             && module.text == "Out"
             && matches!(self.look_up(module), Some(Entity::Module(_)))
         {
+            if concurrent {
+                self.error(span, "the processes of Out are called, not created", Some("leave out CREATE"));
+            }
             return self.print(word, arguments, span);
         }
         let entity = self.qualified(name)?;
@@ -386,12 +382,19 @@ impl Resolver<'_> {
     /// The processes of the module `Out`, which the machine provides.
     fn print(&mut self, word: &str, arguments: &[ast::Expression], span: Span) -> Option<Action> {
         if let ("String", [argument]) = (word, arguments) {
-            let text = match &argument.kind {
-                ExpressionKind::Text(text) => Some(text.clone()),
-                ExpressionKind::Place(designator) if designator.selectors.is_empty() => match self.look_up(&designator.name)? {
-                    Entity::Text(text) => Some(text),
+            let entity = match &argument.kind {
+                ExpressionKind::Text(text) => Some(Entity::Text(text.clone())),
+                ExpressionKind::Place(designator) => match designator.selectors.as_slice() {
+                    [] => Some(self.look_up(&designator.name)?),
+                    [Selector::Field(name)] if matches!(self.look_up(&designator.name)?, Entity::Module(_)) => {
+                        Some(self.look_into(&designator.name, name)?)
+                    }
                     _ => None,
                 },
+                _ => None,
+            };
+            let text = match entity {
+                Some(Entity::Text(text)) => Some(text),
                 _ => None,
             };
             let Some(text) = text else {

@@ -18,14 +18,19 @@ pub fn root() -> PathBuf {
 /// Compiles a text, which may import the modules of `models/lf`; the error is the text that users
 /// see.
 pub fn compile(text: &str, defines: &[(&str, &str)], options: Options) -> Result<Arc<Verified>, String> {
-    let defines: Vec<(String, String)> = defines.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-    let mut map = SourceMap::new();
-    let file = map.add("test.lf", text);
     let mut loader = |wanted: &str, _: &str| {
         let text = std::fs::read_to_string(root().join("models/lf").join(wanted)).map_err(|error| error.to_string())?;
         Ok((wanted.to_owned(), text))
     };
-    let compiled = lf::compile(&mut map, file, &mut loader, Request { defines: &defines, options, ..Request::default() });
+    compile_with(text, defines, options, &mut loader)
+}
+
+/// The same, with imported modules from elsewhere.
+pub fn compile_with(text: &str, defines: &[(&str, &str)], options: Options, loader: &mut dyn lf::Loader) -> Result<Arc<Verified>, String> {
+    let defines: Vec<(String, String)> = defines.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    let mut map = SourceMap::new();
+    let file = map.add("test.lf", text);
+    let compiled = lf::compile(&mut map, file, loader, Request { defines: &defines, options, ..Request::default() });
     match compiled.program {
         Some(program) => bytecode::verify(program.clone())
             .map(Arc::new)

@@ -1,97 +1,13 @@
-//! The semantics of programs, statement by statement: processes run one action at a time, wait for
-//! each other, and communicate with every possible partner.
+//! The semantics of programs: processes run one action at a time, wait for each other, and
+//! communicate with every possible partner.
 
-use super::numbers::{OVERFLOW, compute, in_32_bits, is_unsigned};
-use super::{
-    CALLS, Clause, Condition, ELEMENTS, GLOBALS, Message, Operator, PORTS, Port, Program, Statement, Talk, Type, UNSIGNED, Value, Var, WIDE,
-};
-use std::collections::HashSet;
-
-/// The result of an exploration.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[allow(missing_docs)]
-pub struct Graph {
-    pub states: usize,
-    pub transitions: usize,
-    pub deadlocks: usize,
-    /// Kinds of faults, in order.
-    pub faults: Vec<String>,
-}
-
-/// A statement that is still to be executed, by its number; or the test at the end of `REPEAT`, or
-/// the return from a call, or the next turn of `FOR`, with its limit.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Todo {
-    Statement(usize),
-    Until(usize),
-    Next(usize, i64),
-    Return,
-}
-
-/// The state of a process: what it waits for, and the values it offers.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Status {
-    /// It has not begun yet.
-    New,
-    Ready,
-    /// It waits at the communication with this number, with the value it sends, on a channel.
-    Waiting(usize, i64, usize),
-    /// It waits at the `SELECT` with this number, with the values it would send and the channels.
-    Selecting(usize, Vec<(i64, usize)>),
-    /// It is at the `CHOICE` with this number.
-    Choosing(usize),
-    Ended,
-}
-
-/// The variables of a process, or of a process that it calls.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Frame {
-    locals: [i64; 3],
-    /// The variable to which `r` refers, and the frame that has it if it is a local.
-    reference: Option<(Var, usize)>,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Process {
-    /// The number of the process in the program; `None` for the body of the module.
-    kind: Option<usize>,
-    status: Status,
-    /// The statements still to be executed, the next one last.
-    todo: Vec<Todo>,
-    frames: Vec<Frame>,
-    /// The channel of the port `c`.
-    port: usize,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
-    globals: [i64; GLOBALS],
-    wide: [i64; WIDE.len()],
-    fields: [i64; 2],
-    /// The array `t`, and those in the records.
-    tables: [[i64; ELEMENTS as usize]; 3],
-    set: u32,
-    /// Empty before the program has created its processes.
-    processes: Vec<Process>,
-    /// The waiting processes in their order: for each message, senders and receivers.
-    queues: [Vec<usize>; 6],
-    begun: bool,
-}
+use super::state::{Frame, Kind, OF_PORTS, Process, State, Status, Todo, Way};
+use super::values::Did;
+use super::{Clause, Message, Program, Statement, Talk};
+use std::cell::Cell;
 
 /// A fatal fault, by its kind.
-struct Fatal(&'static str);
-
-/// How an action continues after a statement.
-enum Next<'a> {
-    /// With the next statement.
-    Statement,
-    /// The action ends.
-    End,
-    /// With the communication with this number; the value that is sent, and the channel.
-    Talk(usize, &'a Talk, (i64, usize)),
-}
-
-type Did<T> = Result<T, Fatal>;
+pub(super) struct Fatal(pub &'static str);
 
 impl From<&'static str> for Fatal {
     fn from(kind: &'static str) -> Fatal {
@@ -99,70 +15,60 @@ impl From<&'static str> for Fatal {
     }
 }
 
-/// One result of an action: the state, or `None` after a fatal fault; and the fault.
-type Way = (Option<State>, Option<&'static str>);
-
-/// All statements, each by its number.
-struct Machine<'a> {
-    statements: Vec<&'a Statement>,
-    program: &'a Program,
-    fifo: bool,
+/// How an action continues after a statement.
+pub(super) enum Next<'a> {
+    /// With the next statement.
+    Statement,
+    /// The action ends.
+    End,
+    /// With the communication with this number; the values that are sent, and the channel.
+    Talk(usize, &'a Talk, (Vec<i64>, usize)),
 }
 
-impl Program {
-    /// Explores the program; `None` if it has more states than allowed. With `fifo`, the process
-    /// that has waited longest goes first.
-    pub fn graph(&self, fifo: bool, most: usize) -> Option<Graph> {
-        let mut machine = Machine { statements: Vec::new(), program: self, fifo };
-        machine.number(&self.called);
-        machine.number(&self.recursive);
-        self.processes.iter().for_each(|body| machine.number(body));
-        let first = State {
-            globals: [0; GLOBALS],
-            wide: [0; WIDE.len()],
-            fields: [0; 2],
-            tables: [[0; ELEMENTS as usize]; 3],
-            set: 0,
-            processes: Vec::new(),
-            queues: Default::default(),
-            begun: false,
-        };
-        let mut graph = Graph::default();
-        let mut seen = HashSet::from([first.clone()]);
-        let mut open = vec![first];
-        while let Some(state) = open.pop() {
-            let ways = machine.ways(&state);
-            let all_ended = state.begun && state.processes.iter().all(|process| process.status == Status::Ended);
-            if ways.is_empty() && !all_ended {
-                graph.deadlocks += 1;
-            }
-            for (next, fault) in ways {
-                graph.faults.extend(fault.map(str::to_owned));
-                let Some(next) = next else { continue };
-                graph.transitions += 1;
-                if seen.insert(next.clone()) {
-                    open.push(next);
-                }
-            }
-            if seen.len() > most {
-                return None;
-            }
-        }
-        graph.states = seen.len();
-        graph.faults.sort();
-        graph.faults.dedup();
-        Some(graph)
-    }
+/// The most statements of an action.
+const LONGEST: usize = 50_000;
+
+/// All statements, each by its number.
+pub(super) struct Machine<'a> {
+    pub statements: Vec<&'a Statement>,
+    pub program: &'a Program,
+    /// Whether an action ends after each statement.
+    pub fine: bool,
+    pub fifo: bool,
+    pub too_long: Cell<bool>,
 }
 
 impl<'a> Machine<'a> {
+    pub fn new(program: &'a Program, fifo: bool) -> Machine<'a> {
+        let mut machine = Machine { statements: Vec::new(), program, fine: false, fifo, too_long: Cell::new(false) };
+        for body in [&program.called, &program.recursive, &program.reader, &program.main] {
+            machine.number(body);
+        }
+        program.processes.iter().chain(&program.inner).for_each(|body| machine.number(body));
+        machine
+    }
+
+    /// Whether some action was longer than the limit.
+    pub fn is_too_long(&self) -> bool {
+        self.too_long.get()
+    }
+
+    /// The state in which the body of the module has not begun.
+    pub fn first(&self) -> State {
+        let mut first = State::new();
+        let mut main = self.new_process(Kind::Main, Frame::new(0, None), 0, None);
+        main.todo.extend([Todo::Import(1), Todo::Import(0)]);
+        first.processes.push(main);
+        first
+    }
+
     fn number(&mut self, statements: &'a [Statement]) {
         for statement in statements {
             self.statements.push(statement);
             match statement {
-                Statement::If(_, yes, no) => {
-                    self.number(yes);
-                    self.number(no);
+                Statement::If(branches, last) => {
+                    branches.iter().for_each(|(_, body)| self.number(body));
+                    self.number(last);
                 }
                 Statement::While(_, body) | Statement::Forever(body) | Statement::Repeat(body, _) | Statement::For(_, _, _, _, body) => {
                     self.number(body);
@@ -178,31 +84,34 @@ impl<'a> Machine<'a> {
         self.statements.iter().position(|known| std::ptr::eq(*known, statement)).unwrap_or(usize::MAX)
     }
 
-    fn push(&self, todo: &mut Vec<Todo>, block: &[Statement]) {
+    pub fn push(&self, todo: &mut Vec<Todo>, block: &[Statement]) {
         todo.extend(block.iter().rev().map(|statement| Todo::Statement(self.number_of(statement))));
     }
 
-    fn new_process(&self, kind: usize, x: i64, port: usize) -> Process {
+    pub fn new_process(&self, kind: Kind, frame: Frame, port: usize, parent: Option<usize>) -> Process {
         let mut todo = Vec::new();
-        self.push(&mut todo, &self.program.processes[kind]);
-        Process { kind: Some(kind), status: Status::New, todo, frames: vec![Frame { locals: [x, 0, 0], reference: None }], port }
+        let body = match kind {
+            Kind::Main => &self.program.main,
+            Kind::Process(number) => &self.program.processes[number],
+            Kind::Inner(number) => &self.program.inner[number],
+            Kind::Reader(..) => &self.program.reader,
+        };
+        self.push(&mut todo, body);
+        Process { kind, status: Status::New, todo, frames: vec![frame], port, parent }
+    }
+
+    /// The clauses for which a process waits at once.
+    pub fn clauses(&self, number: usize) -> &'a [Clause] {
+        match self.statements[number] {
+            Statement::Select(clauses) => clauses,
+            Statement::Expect(clause) => std::slice::from_ref(clause),
+            _ => &[],
+        }
     }
 
     /// All transitions of a state.
-    fn ways(&self, state: &State) -> Vec<Way> {
+    pub fn ways(&self, state: &State) -> Vec<Way> {
         let mut ways = Vec::new();
-        if !state.begun {
-            // The body of the module, which is process 0 and then waits until the others have
-            // ended.
-            let mut next = State { begun: true, ..state.clone() };
-            let main = Process { kind: None, status: Status::Ended, todo: Vec::new(), frames: Vec::new(), port: 0 };
-            next.processes.push(main);
-            for (kind, x, port) in &self.program.created {
-                let process = self.new_process(*kind, *x, *port);
-                next.processes.push(process);
-            }
-            return vec![(Some(next), None)];
-        }
         for p in 0..state.processes.len() {
             match &state.processes[p].status {
                 Status::New | Status::Ready => self.action(state.clone(), p, None, &mut ways),
@@ -219,7 +128,7 @@ impl<'a> Machine<'a> {
                     if !self.fifo || self.is_first(state, p, talk, *channel) {
                         let mut next = state.clone();
                         self.leave(&mut next, p);
-                        self.pair(&next, p, talk, (*offered, *channel), None, &mut ways);
+                        self.pair(&next, p, talk, (offered, *channel), None, &mut ways);
                     }
                 }
                 Status::Selecting(..) => {}
@@ -232,20 +141,54 @@ impl<'a> Machine<'a> {
                 }
             }
         }
+        ways.iter_mut().filter_map(|(next, _)| next.as_mut()).for_each(|next| self.settle(next));
         ways
+    }
+
+    /// A process before an endless loop is at the same place as one before the loop's first
+    /// statement, and so it is with `REPEAT`: nothing is decided between them.
+    fn settle(&self, state: &mut State) {
+        for process in state.processes.iter_mut().filter(|process| process.status == Status::Ready) {
+            while let Some(Todo::Statement(number)) = process.todo.last().copied() {
+                let (again, body) = match self.statements[number] {
+                    Statement::Forever(body) => (Todo::Statement(number), body),
+                    Statement::Repeat(body, _) => (Todo::Until(number), body),
+                    _ => break,
+                };
+                // Otherwise the beginning of the loop is the end of a step, inside an action.
+                if !body.iter().any(ends_action) {
+                    break;
+                }
+                process.todo.pop();
+                process.todo.push(again);
+                self.push(&mut process.todo, body);
+            }
+        }
     }
 
     /// Executes one action of a process, with all its results.
     fn action(&self, mut state: State, p: usize, mut noted: Option<&'static str>, ways: &mut Vec<Way>) {
         state.processes[p].status = Status::Ready;
+        // An action that never ends comes back to a state (R. P. Brent, 1980).
+        let (mut steps, mut again) = (0_usize, None);
         loop {
+            steps += 1;
+            if steps.is_power_of_two() && steps > 100 {
+                again = Some(state.clone());
+            } else if again.as_ref() == Some(&state) {
+                // A false assertion before the loop is not reported.
+                return ways.push((None, Some("Other(\"endless sequence\")")));
+            }
+            if steps > LONGEST {
+                return self.too_long.set(true);
+            }
             match self.execute(&mut state, p, &mut noted) {
                 Err(Fatal(kind)) => return ways.push((None, Some(noted.unwrap_or(kind)))),
                 Ok(Next::Statement) => {}
                 Ok(Next::End) => return ways.push((Some(state), noted)),
                 Ok(Next::Talk(number, talk, offered)) => {
                     let before = ways.len();
-                    self.pair(&state, p, talk, offered, noted, ways);
+                    self.pair(&state, p, talk, (&offered.0, offered.1), noted, ways);
                     if ways.len() == before {
                         state.processes[p].status = Status::Waiting(number, offered.0, offered.1);
                         if self.fifo {
@@ -259,167 +202,27 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Executes one statement.
-    fn execute(&self, state: &mut State, p: usize, noted: &mut Option<&'static str>) -> Did<Next<'a>> {
-        let Some(todo) = state.processes[p].todo.pop() else {
-            // The process has ended: it is removed if it is the youngest, else it stays.
-            if p + 1 == state.processes.len() {
-                state.processes.pop();
-            } else {
-                let kind = state.processes[p].kind;
-                state.processes[p] = Process { kind, status: Status::Ended, todo: Vec::new(), frames: Vec::new(), port: 0 };
-            }
-            return Ok(Next::End);
+    /// The values that a communication offers, and its channel.
+    pub fn offered(&self, state: &State, p: usize, talk: &Talk) -> Did<(Vec<i64>, usize)> {
+        let through = match talk.message {
+            Message::Port | Message::Record => state.ports[OF_PORTS],
+            _ => self.channel(state, p, talk.port)?,
         };
-        let number = match todo {
-            Todo::Return => {
-                state.processes[p].frames.pop();
-                return Ok(Next::Statement);
-            }
-            Todo::Until(number) => {
-                if let Statement::Repeat(_, test) = self.statements[number]
-                    && !self.holds(state, p, test)?
-                {
-                    state.processes[p].todo.push(Todo::Statement(number));
-                }
-                return Ok(Next::Statement);
-            }
-            Todo::Next(number, limit) => {
-                let Statement::For(var, _, _, by, body) = self.statements[number] else { return Ok(Next::Statement) };
-                let next = self.load(state, p, *var) + by;
-                let more = if *by > 0 { next <= limit } else { next >= limit };
-                let (_, least, greatest) = var.ty();
-                let fits = (least..=greatest).contains(&next);
-                if more && !fits {
-                    return Err(Fatal(OVERFLOW));
-                }
-                if fits {
-                    *self.place(state, p, *var) = next;
-                }
-                if more {
-                    state.processes[p].todo.push(todo);
-                    self.push(&mut state.processes[p].todo, body);
-                }
-                return Ok(Next::Statement);
-            }
-            Todo::Statement(number) => number,
-        };
-        match self.statements[number] {
-            Statement::Assign(var, of) => {
-                let result = self.fitting_in(state, p, of, var.ty())?;
-                *self.place(state, p, *var) = result;
-            }
-            Statement::Change(more, var, of) => {
-                let unsigned = *var == Var::Wide(UNSIGNED);
-                let operand = in_32_bits(self.value(state, p, of)?, unsigned)?;
-                let operator = if *more { Operator::Add } else { Operator::Subtract };
-                let result = compute(operator, self.load(state, p, *var), operand, unsigned)?;
-                *self.place(state, p, *var) = fits_type(result, var.ty())?;
-            }
-            Statement::Store(number, index, of) => {
-                let result = self.fitting(state, p, of)?;
-                let index = self.value(state, p, index)?;
-                *self.element(state, *number, index)? = result;
-            }
-            Statement::Copy => {
-                state.fields[1] = state.fields[0];
-                state.tables[2] = state.tables[1];
-            }
-            Statement::Member(more, of) => {
-                let bit = 1 << element(self.value(state, p, of)?)?;
-                state.set = if *more { state.set | bit } else { state.set & !bit };
-            }
-            Statement::For(var, from, to, by, body) => {
-                let limit = in_32_bits(self.value(state, p, to)?, *var == Var::Wide(UNSIGNED))?;
-                let first = self.fitting_in(state, p, from, var.ty())?;
-                *self.place(state, p, *var) = first;
-                if if *by > 0 { first <= limit } else { first >= limit } {
-                    state.processes[p].todo.push(Todo::Next(number, limit));
-                    self.push(&mut state.processes[p].todo, body);
-                }
-            }
-            Statement::If(test, yes, no) => {
-                let block = if self.holds(state, p, test)? { yes } else { no };
-                self.push(&mut state.processes[p].todo, block);
-            }
-            Statement::While(test, body) => {
-                if self.holds(state, p, test)? {
-                    state.processes[p].todo.push(todo);
-                    self.push(&mut state.processes[p].todo, body);
-                }
-            }
-            Statement::Forever(body) => {
-                state.processes[p].todo.push(todo);
-                self.push(&mut state.processes[p].todo, body);
-            }
-            Statement::Repeat(body, _) => {
-                state.processes[p].todo.push(Todo::Until(number));
-                self.push(&mut state.processes[p].todo, body);
-            }
-            Statement::Talk(talk) => {
-                let offered = self.offered(state, p, talk)?;
-                return Ok(Next::Talk(number, talk, offered));
-            }
-            Statement::Select(clauses) => {
-                let offered = clauses.iter().map(|clause| self.offered(state, p, &clause.talk)).collect::<Did<Vec<_>>>()?;
-                state.processes[p].status = Status::Selecting(number, offered);
-                return Ok(Next::End);
-            }
-            Statement::Choice(_) => {
-                state.processes[p].status = Status::Choosing(number);
-                return Ok(Next::End);
-            }
-            Statement::Call(recursive, var, of) => {
-                let x = self.fitting(state, p, of)?;
-                let process = &mut state.processes[p];
-                let caller = process.frames.len() - 1;
-                if *recursive && caller == CALLS {
-                    return Err(Fatal("Other(\"more than 32 nested calls\")"));
-                }
-                let reference = match var {
-                    Var::Reference => process.frames[caller].reference,
-                    var => Some((*var, caller)),
-                };
-                process.todo.push(Todo::Return);
-                self.push(&mut process.todo, if *recursive { &self.program.recursive } else { &self.program.called });
-                process.frames.push(Frame { locals: [x, 0, 0], reference });
-            }
-            Statement::Inner(of) => {
-                let k = self.fitting(state, p, of)?;
-                let locals = &mut state.processes[p].frames[0].locals;
-                let e = fits_type(k + locals[0], Var::Local(0).ty())?;
-                locals[1] = fits_type((locals[1] + e) % 100, Var::Local(0).ty())?;
-            }
-            Statement::Create(kind, of, with) => {
-                let x = self.fitting(state, p, of)?;
-                let port = channel(state, p, *with);
-                let process = self.new_process(*kind, x, port);
-                state.processes.push(process);
-            }
-            Statement::Port(of) => state.processes[p].port = channel(state, p, *of),
-            Statement::Reschedule => return Ok(Next::End),
-            Statement::Assert(test) => {
-                if !self.holds(state, p, test)? {
-                    noted.get_or_insert("Assertion");
-                }
-            }
+        if through == 0 {
+            return Err(Fatal("InvalidChannel"));
         }
-        Ok(Next::Statement)
-    }
-
-    /// The value that a communication offers, and its channel.
-    fn offered(&self, state: &State, p: usize, talk: &Talk) -> Did<(i64, usize)> {
-        let through = if talk.message == Message::Port { PORTS } else { channel(state, p, talk.port) };
-        let value = match (talk.message, &talk.sends) {
-            (Message::Number, Some(sent)) => self.fitting(state, p, sent)?,
-            (Message::Port, Some(_)) => channel(state, p, talk.gives) as i64,
-            _ => 0,
+        let values = match (talk.message, &talk.sends) {
+            (Message::Number, Some(sent)) => vec![self.fitting(state, p, sent)?],
+            (Message::Pair, Some(sent)) => vec![self.fitting(state, p, sent)?, i64::from(self.holds(state, p, &talk.flag)?)],
+            (Message::Port, Some(_)) => vec![self.channel(state, p, talk.gives)? as i64],
+            (Message::Record, Some(_)) => vec![state.fields[0], state.tables[1][0], state.tables[1][1]],
+            _ => Vec::new(),
         };
-        Ok((value, through))
+        Ok((values, through))
     }
 
     /// Pairs a process with every partner that waits for its communication.
-    fn pair(&self, state: &State, p: usize, talk: &Talk, (offered, at): (i64, usize), noted: Option<&'static str>, ways: &mut Vec<Way>) {
+    fn pair(&self, state: &State, p: usize, talk: &Talk, (offered, at): (&[i64], usize), noted: Option<&'static str>, ways: &mut Vec<Way>) {
         for q in (0..state.processes.len()).filter(|q| *q != p) {
             match &state.processes[q].status {
                 Status::Waiting(number, other, there) => {
@@ -428,17 +231,22 @@ impl<'a> Machine<'a> {
                         let mut next = state.clone();
                         self.leave(&mut next, q);
                         let (from, to, sent) =
-                            if talk.sends.is_some() { (talk, (q, theirs), offered) } else { (theirs, (p, talk), *other) };
-                        self.deliver(&mut next, from, to, sent);
+                            if talk.sends.is_some() { (talk, (q, theirs), offered) } else { (theirs, (p, talk), other.as_slice()) };
                         next.processes[p].status = Status::Ready;
                         next.processes[q].status = Status::Ready;
-                        ways.push((Some(next), noted));
+                        ways.push(match self.deliver(&mut next, from, to, sent) {
+                            Ok(()) => (Some(next), noted),
+                            Err(Fatal(kind)) => (None, Some(noted.unwrap_or(kind))),
+                        });
                     }
                 }
                 Status::Selecting(number, values) => {
-                    let Statement::Select(clauses) = self.statements[*number] else { continue };
-                    for (clause, (value, _)) in clauses.iter().zip(values).filter(|(_, (_, there))| *there == at) {
-                        self.pair_with_clause(state, (p, talk, offered), (q, clause, *value), noted, ways);
+                    for (clause, (value, _)) in self.clauses(*number).iter().zip(values).filter(|(_, (_, there))| *there == at) {
+                        match self.pair_with_clause(state, (p, talk, offered), (q, clause, value)) {
+                            Ok(Some(next)) => ways.push((Some(next), noted)),
+                            Ok(None) => {}
+                            Err(Fatal(kind)) => ways.push((None, Some(noted.unwrap_or(kind)))),
+                        }
                     }
                 }
                 _ => {}
@@ -449,41 +257,50 @@ impl<'a> Machine<'a> {
     fn pair_with_clause(
         &self,
         state: &State,
-        (p, talk, offered): (usize, &Talk, i64),
-        (q, clause, value): (usize, &Clause, i64),
-        noted: Option<&'static str>,
-        ways: &mut Vec<Way>,
-    ) {
-        let unwanted = clause.talk.only.is_some_and(|only| clause.talk.sends.is_none() && only != offered);
+        (p, talk, offered): (usize, &Talk, &[i64]),
+        (q, clause, values): (usize, &Clause, &[i64]),
+    ) -> Did<Option<State>> {
+        let unwanted = clause.talk.only.is_some_and(|only| clause.talk.sends.is_none() && offered.first() != Some(&only));
         if !fits(talk, &clause.talk) || unwanted {
-            return;
+            return Ok(None);
         }
         let mut next = state.clone();
-        // A sender in SELECT evaluates its guard before the receiver has the value.
+        // A sender in SELECT evaluates its guard before the receiver has the values.
         if clause.talk.sends.is_none() {
-            self.deliver(&mut next, talk, (q, &clause.talk), offered);
+            self.deliver(&mut next, talk, (q, &clause.talk), offered)?;
         }
         if let Some(guard) = &clause.guard
-            && !self.holds(&next, q, guard).unwrap_or(false)
+            && !self.holds(&next, q, guard)?
         {
-            return;
+            return Ok(None);
         }
         if clause.talk.sends.is_some() {
-            self.deliver(&mut next, &clause.talk, (p, talk), value);
+            self.deliver(&mut next, &clause.talk, (p, talk), values)?;
         }
         next.processes[p].status = Status::Ready;
         next.processes[q].status = Status::Ready;
         self.push(&mut next.processes[q].todo, &clause.body);
-        ways.push((Some(next), noted));
+        Ok(Some(next))
     }
 
-    fn deliver(&self, state: &mut State, from: &Talk, (q, to): (usize, &Talk), value: i64) {
+    fn deliver(&self, state: &mut State, from: &Talk, (q, to): (usize, &Talk), values: &[i64]) -> Did<()> {
         match from.message {
             Message::Signal => {}
-            Message::Number if to.only.is_some() => {}
-            Message::Number => *self.place(state, q, to.into) = value,
-            Message::Port => state.processes[q].port = value as usize,
+            Message::Port => state.processes[q].port = values[0] as usize,
+            Message::Record => {
+                state.fields[1] = values[0];
+                state.tables[2] = [values[1], values[2]];
+            }
+            Message::Number | Message::Pair => {
+                if to.only.is_none() {
+                    self.store(state, q, to.into, values[0])?;
+                }
+                if from.message == Message::Pair {
+                    state.flag = values[1] == 1;
+                }
+            }
         }
+        Ok(())
     }
 
     /// Whether no other process has waited longer for the same on the same port.
@@ -497,74 +314,11 @@ impl<'a> Machine<'a> {
             queue.retain(|waiting| *waiting != p);
         }
     }
+}
 
-    /// The variable to which a name refers in the innermost call.
-    fn place<'s>(&self, state: &'s mut State, p: usize, var: Var) -> &'s mut i64 {
-        let depth = state.processes[p].frames.len() - 1;
-        let (var, depth) = match var {
-            Var::Reference => state.processes[p].frames[depth].reference.unwrap_or((Var::Global(0), 0)),
-            other => (other, depth),
-        };
-        match var {
-            Var::Local(number) => &mut state.processes[p].frames[depth].locals[number],
-            Var::Global(number) => &mut state.globals[number],
-            Var::Wide(number) => &mut state.wide[number],
-            Var::Field(number) => &mut state.fields[number],
-            Var::Reference => &mut state.globals[0],
-        }
-    }
-
-    fn load(&self, state: &State, p: usize, var: Var) -> i64 {
-        *self.place(&mut state.clone(), p, var)
-    }
-
-    fn element<'s>(&self, state: &'s mut State, array: usize, index: i64) -> Did<&'s mut i64> {
-        usize::try_from(index).ok().and_then(|index| state.tables[array].get_mut(index)).ok_or(Fatal("IndexOutOfRange"))
-    }
-
-    /// A value that must fit INT8.
-    fn fitting(&self, state: &State, p: usize, of: &Value) -> Did<i64> {
-        self.fitting_in(state, p, of, Var::Local(0).ty())
-    }
-
-    fn fitting_in(&self, state: &State, p: usize, of: &Value, ty: Type) -> Did<i64> {
-        fits_type(self.value(state, p, of)?, ty)
-    }
-
-    fn value(&self, state: &State, p: usize, of: &Value) -> Did<i64> {
-        Ok(match of {
-            Value::Constant(number) => *number,
-            Value::Load(var) => self.load(state, p, *var),
-            Value::Element(array, index) => {
-                let index = self.value(state, p, index)?;
-                *self.element(&mut state.clone(), *array, index)?
-            }
-            Value::Binary(operator, a, b) => {
-                let (a, b) = self.operands(state, p, a, b)?;
-                compute(*operator, a, b, is_unsigned(of))?
-            }
-            Value::Absolute(operand) => in_32_bits(self.value(state, p, operand)?.abs(), is_unsigned(operand))?,
-            Value::Negate(operand) => in_32_bits(-self.value(state, p, operand)?, false)?,
-        })
-    }
-
-    /// Two numbers that meet in an operator: both without sign if one of them is.
-    fn operands(&self, state: &State, p: usize, a: &Value, b: &Value) -> Did<(i64, i64)> {
-        let unsigned = is_unsigned(a) || is_unsigned(b);
-        let left = in_32_bits(self.value(state, p, a)?, unsigned)?;
-        Ok((left, in_32_bits(self.value(state, p, b)?, unsigned)?))
-    }
-
-    fn holds(&self, state: &State, p: usize, test: &Condition) -> Did<bool> {
-        Ok(match test {
-            Condition::Less(a, b) => self.operands(state, p, a, b).map(|(a, b)| a < b)?,
-            Condition::Equal(a, b) => self.operands(state, p, a, b).map(|(a, b)| a == b)?,
-            Condition::Not(inside) => !self.holds(state, p, inside)?,
-            Condition::And(a, b) => self.holds(state, p, a)? && self.holds(state, p, b)?,
-            Condition::Or(a, b) => self.holds(state, p, a)? || self.holds(state, p, b)?,
-            Condition::In(of) => state.set >> element(self.value(state, p, of)?)? & 1 == 1,
-        })
-    }
+/// Whether a statement itself ends an action.
+fn ends_action(statement: &Statement) -> bool {
+    matches!(statement, Statement::Talk(_) | Statement::Select(_) | Statement::Expect(_) | Statement::Choice(_) | Statement::Reschedule)
 }
 
 /// Whether two communications match: the same message, and one of them sends.
@@ -574,22 +328,4 @@ fn fits(a: &Talk, b: &Talk) -> bool {
 
 fn queue_of(talk: &Talk) -> usize {
     talk.message as usize * 2 + usize::from(talk.sends.is_some())
-}
-
-/// The channel of a port.
-fn channel(state: &State, p: usize, port: Port) -> usize {
-    match port {
-        Port::Global(number) => number,
-        Port::Own => state.processes[p].port,
-        Port::Open => usize::MAX,
-    }
-}
-
-fn fits_type(number: i64, (_, least, greatest): Type) -> Did<i64> {
-    if (least..=greatest).contains(&number) { Ok(number) } else { Err(Fatal(OVERFLOW)) }
-}
-
-/// A number that a set can have.
-fn element(number: i64) -> Did<u32> {
-    if (0..32).contains(&number) { Ok(number as u32) } else { Err(Fatal("Other(\"no element of a set\")")) }
 }

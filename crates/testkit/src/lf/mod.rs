@@ -4,27 +4,46 @@
 //! explores it by the semantics that `docs/lf.md` gives to its statements. The compiled program
 //! must have the same graph. A program may also be open: then it receives messages that nobody
 //! sends, and has no graph of its own.
+//!
+//! Not generated are prints, which do not change the graph; devices, which have tests of their own;
+//! and periods and deadlines, which make runs depend on time.
 
 mod evaluate;
 mod generate;
 mod numbers;
+mod state;
+mod statements;
 mod text;
+mod values;
+mod watch;
 
-pub use evaluate::Graph;
+pub use state::Graph;
+pub use watch::Watch;
 
 /// A variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Var {
     /// A variable of the module: `g0`, `g1`.
     Global(usize),
-    /// A variable of the process: `x`, `y`, and `z`, which is a `UINT8`.
+    /// A variable of the process: `x`, `y`, and `z`, which is a `UINT8`. In a process that is
+    /// created inside another, it belongs to that one.
     Local(usize),
-    /// The parameter by reference of a called process: `r`.
+    /// The parameter by reference of a called or created process: `r`.
     Reference,
     /// A variable of the module of another type: `w0` and so on, see [`WIDE`].
     Wide(usize),
     /// A field of a record of the module: `a.f`, `b.f`.
     Field(usize),
+    /// `p0` or `p1`, which have the same address.
+    Static(usize),
+    /// `e[0].f`, `e[1].f`.
+    Slot(usize),
+    /// `e[x].f`.
+    Chosen,
+    /// `t[0]`, `t[1]`.
+    Element(usize),
+    /// `t[g0]`.
+    Pointed,
 }
 
 /// The type of a variable: its name, and the least and the greatest value.
@@ -72,22 +91,66 @@ pub enum Value {
     Load(Var),
     /// An element of an array of the module: `t`, or `a.h` in a record.
     Element(usize, Box<Value>),
+    /// `e[i].h[j]`.
+    Deep(Box<Value>, Box<Value>),
     Binary(Operator, Box<Value>, Box<Value>),
     Absolute(Box<Value>),
     Negate(Box<Value>),
+    /// A cast to the type of `w0` and so on.
+    Cast(usize, Box<Value>),
+    /// The constant of the imported module.
+    Imported,
+    /// The number of the character `l`.
+    Letter,
+    /// The set `m` as a number.
+    Bits,
+}
+
+/// A relation between two numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Relation {
+    Less,
+    Equal,
+    Unequal,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
 }
 
 /// A condition.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum Condition {
-    Less(Value, Value),
-    Equal(Value, Value),
+    Compare(Relation, Value, Value),
     Not(Box<Condition>),
     And(Box<Condition>, Box<Condition>),
     Or(Box<Condition>, Box<Condition>),
-    /// Whether the set `m` of the module has an element.
-    In(Value),
+    /// Whether a set has an element.
+    In(Value, Set),
+    /// The Boolean `q` of the module.
+    Flag,
+    Odd(Value),
+    /// `l < 'c'`, or `l = 'c'`.
+    Before(u8),
+    Same(Set, Set),
+    /// Whether two ports refer to the same channel.
+    SamePort(Port, Port),
+    True,
+}
+
+/// A set.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Set {
+    /// The set `m` of the module.
+    Load,
+    /// Single elements and a range.
+    Of(Vec<(Value, Option<Value>)>),
+    Join(char, Box<Set>, Box<Set>),
+    Complement(Box<Set>),
+    /// A number as a set.
+    Number(Value),
 }
 
 /// A port.
@@ -95,10 +158,20 @@ pub enum Condition {
 pub enum Port {
     /// A port of the module: `c0`, `c1`.
     Global(usize),
-    /// The port `c` of the process.
+    /// The port `c` of the process, or of the process around it.
     Own,
     /// The port `o`, on which nobody sends.
     Open,
+    /// `ps[0]`, `ps[1]`.
+    Slot(usize),
+    /// `ps[x]`.
+    Chosen,
+    /// The port of a record: `k.p`.
+    Kept,
+    /// The port of the imported module.
+    Imported,
+    /// The port `d`, of another type.
+    Device,
 }
 
 /// A message.
@@ -110,7 +183,14 @@ pub enum Message {
     Number,
     /// `give`, which carries a port, on the port `d` of the module.
     Port,
+    /// `n`, which carries a number and a Boolean: the condition, and `q`.
+    Pair,
+    /// `whole`, which carries a record on the port `d`: from `a` to `b`.
+    Record,
 }
+
+/// The number of messages.
+const MESSAGES: usize = 5;
 
 /// A communication.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -123,6 +203,8 @@ pub struct Talk {
     pub sends: Option<Value>,
     /// The port that is sent.
     pub gives: Port,
+    /// The Boolean that is sent.
+    pub flag: Condition,
     /// The variable that gets a received number.
     pub into: Var,
     /// The number that a received one must equal, in place of the variable.
@@ -147,43 +229,84 @@ pub enum Statement {
     Change(bool, Var, Value),
     /// Stores in an element of an array.
     Store(usize, Value, Value),
+    /// `e[i].h[j] := value`.
+    StoreDeep(Value, Value, Value),
     /// `b := a`, both records.
     Copy,
+    /// `a := e[i]`, or `e[i] := a`.
+    Pick(bool, Value),
     /// Includes a number in the set, or excludes it.
     Member(bool, Value),
-    If(Condition, Vec<Statement>, Vec<Statement>),
+    Flag(Condition),
+    Letter(Value),
+    Set(Set),
+    If(Vec<(Condition, Vec<Statement>)>, Vec<Statement>),
     While(Condition, Vec<Statement>),
     Forever(Vec<Statement>),
     Repeat(Vec<Statement>, Condition),
     For(Var, Value, Value, i64, Vec<Statement>),
     Talk(Talk),
     Select(Vec<Clause>),
+    /// A receive of a constant, outside of `SELECT`.
+    Expect(Clause),
     Choice(Vec<Vec<Statement>>),
     /// Calls `Q`, or `R`, which calls itself.
     Call(bool, Var, Value),
+    /// Calls the process of the imported module, which changes that module's variable.
+    Bump(Var, Value),
     /// Calls the process `I` that is declared inside, which changes variables around it.
     Inner(Value),
     Create(usize, Value, Port),
-    /// `c := port`.
-    Port(Port),
+    /// Creates the process `J` that is declared inside, and reads the variables around it.
+    CreateInner,
+    /// Creates the process `V`, which reads the variable.
+    CreateReader(Var, Port),
+    New(Port),
+    /// `to := from`, both ports.
+    Port(Port, Port),
     Reschedule,
     Assert(Condition),
 }
 
-/// A program: processes `P0`, `P1`, …, the called processes `Q` and `R`, and the processes that the
-/// module creates.
+/// A program: processes `P0`, `P1`, …, the called processes `Q` and `R`, the process `V` that reads
+/// a variable, for each `P` the process `J` inside it, and the body of the module.
 #[derive(Clone, Debug)]
 pub struct Program {
+    main: Vec<Statement>,
     processes: Vec<Vec<Statement>>,
+    inner: Vec<Vec<Statement>>,
     called: Vec<Statement>,
     recursive: Vec<Statement>,
-    created: Vec<(usize, i64, usize)>,
+    reader: Vec<Statement>,
+    /// The constant of the imported module.
+    constant: i64,
     /// Whether it receives messages that nobody sends.
     is_open: bool,
 }
 
 const GLOBALS: usize = 2;
 const PORTS: usize = 2;
+const SLOTS: usize = 2;
 const ELEMENTS: i64 = 2;
 /// The most calls of `R` within each other.
 const CALLS: usize = 32;
+
+/// Visits some statements with those inside them.
+fn each(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
+    for statement in statements {
+        visit(statement);
+        match statement {
+            Statement::If(branches, last) => {
+                branches.iter().for_each(|(_, body)| each(body, visit));
+                each(last, visit);
+            }
+            Statement::While(_, body) | Statement::Forever(body) | Statement::Repeat(body, _) | Statement::For(_, _, _, _, body) => {
+                each(body, visit);
+            }
+            Statement::Select(clauses) => clauses.iter().for_each(|clause| each(&clause.body, visit)),
+            Statement::Expect(clause) => each(&clause.body, visit),
+            Statement::Choice(blocks) => blocks.iter().for_each(|block| each(block, visit)),
+            _ => {}
+        }
+    }
+}

@@ -11,7 +11,8 @@ pub(super) fn is_unsigned(value: &Value) -> bool {
     match value {
         Value::Constant(number) => *number > i32::MAX.into(),
         Value::Load(var) => *var == Var::Wide(UNSIGNED),
-        Value::Element(..) | Value::Negate(_) => false,
+        Value::Cast(ty, _) => *ty == UNSIGNED,
+        Value::Element(..) | Value::Deep(..) | Value::Negate(_) | Value::Imported | Value::Letter | Value::Bits => false,
         Value::Binary(_, left, right) => is_unsigned(left) || is_unsigned(right),
         Value::Absolute(operand) => is_unsigned(operand),
     }

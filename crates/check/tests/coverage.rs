@@ -108,7 +108,7 @@ fn the_models_of_the_project() {
 fn random_models() {
     let mut compared = 0;
     for seed in 0..40 {
-        let mut model = promela_gen::model(seed);
+        let mut model = promela_gen::plain_model(seed);
         model.claim = false;
         let text = model.text();
         if let Some(program) = promela(&text) {

@@ -16,7 +16,7 @@ const ATOMS: &str = "#define p0 (x == 1)\n#define p1 (y == 0)\n#define p2 (x > y
 /// A random model with a random formula. Every second one runs for ever, and every second one of
 /// those has an accept label.
 fn text(seed: u64) -> String {
-    let mut model = promela_gen::model(seed);
+    let mut model = promela_gen::plain_model(seed);
     model.claim = false;
     if seed.is_multiple_of(2) {
         model.loop_for_ever();

@@ -3,10 +3,12 @@
 //! A model is a tree, so that a model that shows a difference can be reduced piece by piece and
 //! printed again. Everything that influences control states occurs: nested choices, `else`
 //! anywhere, `atomic`, `d_step`, nested `unless`, jumps, rendezvous and buffered channels,
-//! `timeout`, `run`, `_last`, `enabled`, `pc_value`, polls, values that are truncated. The
-//! generator avoids SPIN's faults (the table of differences in `docs/promela.md`). The
-//! probabilities are chosen so that most models have between ten and ten thousand states: few
-//! processes, variables with few values, short bodies.
+//! `timeout`, `run`, `_last`, `enabled`, `pc_value`, polls, values that are truncated. Every third
+//! model also has the constructs of `wide`. The generator avoids SPIN's faults (the table of
+//! differences in `docs/promela.md`). The probabilities are chosen so that most models have between
+//! ten and ten thousand states: few processes, variables with few values, short bodies.
+
+mod wide;
 
 use contract::testing::Random;
 use std::fmt::Write;
@@ -23,6 +25,8 @@ pub struct Model {
     /// Whether there is a claim that uses `np_`, which SPIN allows nowhere else. Neither side
     /// follows the claim, but both must parse it.
     pub claim: bool,
+    /// Whether it has the variables and channels of `wide`.
+    pub wide: bool,
 }
 
 /// A process type.
@@ -63,6 +67,16 @@ pub enum Stmt {
 
 /// The random model of a seed.
 pub fn model(seed: u64) -> Model {
+    // This is not drawn from the stream of numbers that makes the rest of the model.
+    generate(seed, Random(seed ^ 0x51de).below(3) == 0)
+}
+
+/// The random model of a seed without the constructs of `wide`.
+pub fn plain_model(seed: u64) -> Model {
+    generate(seed, false)
+}
+
+fn generate(seed: u64, wide: bool) -> Model {
     Generator {
         random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
         labels: 0,
@@ -77,6 +91,7 @@ pub fn model(seed: u64) -> Model {
         narrow: false,
         asks: Asks::Nothing,
         own: 0,
+        wide,
     }
     .model()
 }
@@ -114,6 +129,8 @@ struct Generator {
     asks: Asks,
     /// The process being generated.
     own: usize,
+    /// Whether the constructs of `wide` occur.
+    wide: bool,
 }
 
 /// The context of a statement.
@@ -183,7 +200,7 @@ impl Generator {
             let provided = self.chance(5) && asks != Asks::Enabled(i);
             processes.push(Process { active, priority, provided, body });
         }
-        Model { processes, channels, priorities, claim: self.chance(5) }
+        Model { processes, channels, priorities, claim: self.chance(5), wide: self.wide }
     }
 
     fn sequence(&mut self, depth: usize, place: Where, top: bool) -> Vec<Stmt> {
@@ -277,6 +294,9 @@ impl Generator {
     }
 
     fn guard(&mut self) -> String {
+        if self.wide && self.chance(30) {
+            return self.wide_guard();
+        }
         let op = ["==", "==", "!=", "<", ">="][self.below(5)];
         match (self.below(14), self.asks) {
             (10, Asks::Enabled(process)) if process != self.own => format!("enabled({process})"),
@@ -354,6 +374,9 @@ impl Generator {
     }
 
     fn basic(&mut self, place: Where) -> String {
+        if self.wide && self.chance(35) {
+            return self.wide_basic(place);
+        }
         match self.below(28) {
             0..=6 => format!("{} = {}", self.variable(), self.value()),
             7..=10 => self.guard(),
@@ -381,7 +404,7 @@ impl Generator {
             20 if place != Where::DStep => "timeout".into(),
             21 if self.runs < 1 && place != Where::DStep => {
                 self.runs += 1;
-                "run R()".into()
+                if self.wide { "run R(v)".into() } else { "run R()".into() }
             }
             // SPIN executes a d_step that begins with an assertion in the middle of a rendezvous.
             22 if place == Where::DStep && self.rendezvous => self.guard(),
@@ -473,6 +496,9 @@ impl Model {
         let mut out = String::from("byte x, y;\nbit b;\nbyte a[4];\n");
         out.push_str("inline set(v, e) { v = e; if :: v > 2 -> v = 0 :: else fi }\n");
         out.push_str("inline wait(v, w) { byte t = v; do :: w == t -> break :: w = (w + 1) % 3 od }\n");
+        if self.wide {
+            out.push_str(wide::DECLARATIONS);
+        }
         for (i, capacity) in self.channels.iter().enumerate() {
             put(&mut out, format_args!("chan c{i} = [{capacity}] of {{ byte, bit }};\n"));
         }
@@ -484,7 +510,12 @@ impl Model {
             let active = ["", "active ", "active [2] "][usize::from(process.active.min(2))];
             let priority = if self.priorities && !is_run { format!(" priority {}", process.priority) } else { String::new() };
             let provided = if process.provided { " provided (x != 2)" } else { "" };
-            put(&mut out, format_args!("{active}proctype {name}(){priority}{provided} {{\n\tbyte l;\n"));
+            let (parameter, local) = match (self.wide, is_run) {
+                (false, _) => ("", ""),
+                (true, true) => ("chan v", ""),
+                (true, false) => ("", "\tchan v = cc[0];\n"),
+            };
+            put(&mut out, format_args!("{active}proctype {name}({parameter}){priority}{provided} {{\n\tbyte l;\n{local}"));
             sequence(&mut out, &process.body, 1);
             out.push_str("}\n");
         }
@@ -492,7 +523,8 @@ impl Model {
             out.push_str("never {\n\tdo\n\t:: np_\n\t:: !np_\n\tod\n}\n");
         }
         if !runs {
-            out.push_str("proctype R() {\n\tbyte l;\n\tx = 1\n}\n");
+            let parameter = if self.wide { "chan v" } else { "" };
+            put(&mut out, format_args!("proctype R({parameter}) {{\n\tbyte l;\n\tx = 1\n}}\n"));
         }
         out
     }
@@ -684,6 +716,10 @@ mod tests {
             "break",
             "timeout",
             "run R()",
+            "run R(v)",
+            "?<",
+            "cc[b]!",
+            "tt[b].s",
             "??",
             "!!",
             "provided",

@@ -12,6 +12,11 @@ pub fn definitions(model: &Model, random: &mut Random) -> String {
 
 fn proposition(model: &Model, random: &mut Random) -> String {
     let globals = ["x == 1", "y > 0", "b == 1", "x != y", "a[1] == 1", "x + y == 2"];
+    if model.wide && random.below(2) == 0 {
+        let wide =
+            ["s < 0", "tt[1].s == 1", "g.f", "u > 1", "k == m1", "len(cc[0]) == 1", "cc[1]?[m1,-1]", "tt[b].d[1] == 255", "s == g.s"];
+        return wide[random.below(wide.len() as u64) as usize].to_owned();
+    }
     match random.below(10) {
         0 | 1 => format!("_last == {}", random.below(3)),
         2 | 3 => of_channel(model, random).unwrap_or_else(|| "y == 2".to_owned()),

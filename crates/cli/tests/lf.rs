@@ -241,8 +241,8 @@ fn first_programs() {
     folder.run(&["run", "closed.lf", "--steps", "1000"]).exits(0);
 }
 
-/// The code of a process that calls itself ends after its last step, before that of another process.
-/// A deadlock is explained all the same.
+/// The code of a process that calls itself ends after its last step, before that of another
+/// process. A deadlock is explained all the same.
 #[test]
 fn a_deadlock_after_recursion_is_explained() {
     let text = "MODULE D; TYPE C = [v(INTEGER)]; PORT c : C; VAR g : INTEGER;\n\

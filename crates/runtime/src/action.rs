@@ -236,8 +236,8 @@ impl Machine {
                 }
                 return Ended::Terminated;
             }
-            // The effects need not be logged if the message is certainly sent, and a waiting process
-            // certainly receives it. One that is not the first in its queue sends nothing.
+            // The effects need not be logged if the message is certainly sent, and a waiting
+            // process certainly receives it. One that is not the first in its queue sends nothing.
             self.logging = half.may_fail || !self.is_sure(process, half.channel, key);
             let ended = self.go(process, half.pc, work, decide);
             if ended != Ended::Blocked {

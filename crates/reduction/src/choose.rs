@@ -1,5 +1,9 @@
 //! Chooses the processes that a search must follow in a state.
 
+mod lookup;
+
+pub(crate) use lookup::Lookup;
+
 use crate::Off;
 use crate::evaluate::{MOST_PROCESSES, View};
 use crate::local::{Helpers, Local, MOST_QUESTIONS, Meeting, Question, Row, Situations, Worker, Workers};
@@ -9,6 +13,7 @@ use crate::relations::{Relations, Visible};
 use crate::steps::{Condition, Conjunct, Extractor};
 use bytecode::{AtomId, Op, ProcessId, Verified};
 use contract::{LeftOut, Proposition, Reduction, Successor};
+use lookup::{Interval, Table};
 use std::sync::Arc;
 use stepgraph::{Facts, Pool, StepGraph};
 
@@ -29,6 +34,8 @@ struct Rule {
     /// of these must be executable.
     at: u32,
     shared: bool,
+    /// It is a path that comes to no step.
+    never: bool,
     /// It has a single test and needs nothing else: if the step is not executable, the test does
     /// not hold and need not be made.
     alone: bool,
@@ -78,20 +85,27 @@ pub struct Stubborn {
     reduces: bool,
     /// Whether states of one length have the same components: none are created.
     steady: bool,
+    /// Whether and how choices are looked up.
+    table: Option<Table>,
     workers: Workers,
 }
 
 /// What processes demand of a set they are in, as far as it is known.
 struct Demands<const N: usize> {
-    /// The processes whose demand is known, and those who demand everything.
+    /// The processes whose demand is known.
     known: u64,
-    everything: u64,
+    /// A closed set that contains one of these is not better than the best so far: those who demand
+    /// everything, and those around which a set was closed. Each set that contains a process
+    /// contains the set around it.
+    useless: u64,
     /// For each process, the others that must be in it too.
     others: [u64; N],
 }
 
 /// How many words of a row are compared at once.
 const NODE_WORDS: usize = 4;
+/// The most words of a row in a program whose choices are looked up.
+const MOST_WORDS: usize = 4;
 
 /// A state, where its processes stand, and what they can do: at most `N`.
 struct Scene<'a, 's, const N: usize> {
@@ -189,7 +203,7 @@ impl Stubborn {
         let partners = |tables: &mut Tables, from: &[crate::bits::Bits], channels: &[usize]| -> Vec<Row> {
             channels.iter().map(|&channel| tables.row(&from[channel])).collect()
         };
-        let (mut rules, mut all_tests) = (Vec::new(), Vec::new());
+        let (mut rules, mut all_tests, mut intervals) = (Vec::new(), Vec::new(), Vec::new());
         for (number, step) in relations.steps.iter().enumerate() {
             let mut partners_from = partners(&mut tables, &relations.answers_from, &step.offers);
             partners_from.extend(partners(&mut tables, &relations.offers_from, &step.answers));
@@ -198,18 +212,17 @@ impl Stubborn {
             let mut partners_at = partners(&mut tables, &relations.answers_at, &step.offers);
             partners_at.extend(partners(&mut tables, &relations.offers_at, &step.answers));
             let needs_partner = |conjunct: &Conjunct| matches!(conjunct.condition, Condition::Offer | Condition::Answer);
-            let tests = step
-                .guard
-                .iter()
-                .filter(|conjunct| !needs_partner(conjunct))
-                .map(|conjunct| Test { enabled_from: tables.row(&relations.enabled_from(conjunct)), conjunct: conjunct.clone() });
             let first_test = all_tests.len() as u32;
-            all_tests.extend(tests);
+            for conjunct in step.guard.iter().filter(|conjunct| !needs_partner(conjunct)) {
+                all_tests.push(Test { enabled_from: tables.row(&relations.enabled_from(conjunct)), conjunct: conjunct.clone() });
+                intervals.push(Interval::of(&conjunct.condition, relations.classes[step.class].ty, layout, graph.pool()));
+            }
             let shared = relations.steps[relations.leaving[step.node].clone()].iter().filter(|other| other.at == step.at).count() > 1;
             let settled = !shared && !step.never && !step.may_fault && !step.entangled && !step.timed;
             rules.push(Rule {
                 at: step.at.0,
                 shared,
+                never: step.never,
                 alone: settled && matches!(&step.guard[..], [conjunct] if is_decisive(conjunct)),
                 tests: first_test..all_tests.len() as u32,
                 disturbed_from: tables.row(&relations.disturbed_from[number]),
@@ -224,7 +237,12 @@ impl Stubborn {
         }
         let matters_from = tables.row(&relations.matters_from);
         let reduces = reduces(program, &relations, &rules, &tables);
-        let leaving = relations.leaving.iter().map(|steps| steps.start as u32..steps.end as u32).collect();
+        let leaving: Vec<_> = relations.leaving.iter().map(|steps| steps.start as u32..steps.end as u32).collect();
+        let location = |node: usize| {
+            let class = &relations.classes[relations.classes.partition_point(|class| class.first <= node) - 1];
+            (class.ty, node - class.first)
+        };
+        let table = if leaving.len() <= 64 * MOST_WORDS { Table::of(&leaving, &rules, intervals, location) } else { None };
         let first = |class: usize| relations.classes[class].first as u32;
         let of_type: Vec<u32> = relations.of_type.iter().map(|&class| first(class)).collect();
         let instances = relations.of_instance.len();
@@ -251,6 +269,7 @@ impl Stubborn {
             reduces,
             steady: !program.program().code.iter().any(|op| matches!(op, Op::Run { .. } | Op::Chnew { .. })),
             places,
+            table,
             workers: Workers::default(),
         })
     }
@@ -289,9 +308,10 @@ impl Stubborn {
         }
     }
 
-    /// What a process demands of a stubborn set that contains it. `None` if its steps are not those
-    /// of the tables, because of a fault in a condition or a timeout.
-    fn demand<const N: usize>(&self, scene: &Scene<'_, '_, N>, process: usize, met: &mut Met<'_>) -> Option<(u64, bool)> {
+    /// What a process demands of a stubborn set that contains it, and whether it is everything. It
+    /// is everything if its steps are not those of the tables, because of a fault in a condition or
+    /// a timeout.
+    fn demand<const N: usize>(&self, scene: &Scene<'_, '_, N>, process: usize, met: &mut Met<'_>) -> (u64, bool) {
         let steps = scene.moves.of(process);
         let node = scene.view.processes[process].node;
         let rules = &self.rules[range(&self.leaving[node as usize])];
@@ -307,7 +327,7 @@ impl Stubborn {
             strange |= !known;
         }
         if strange {
-            return None;
+            return (0, true);
         }
         debug_assert!(rules.iter().all(|rule| self.is_settled(rule, scene.view, process, is_executable(rule))));
         let holds = |test: u32| scene.view.holds(&self.tests[test as usize].conjunct, process);
@@ -366,16 +386,13 @@ impl Stubborn {
 
     /// Who is meant by a demand in a state, and whether it is everything.
     #[inline(always)]
-    fn settle<const N: usize>(&self, scene: &Scene<'_, '_, N>, process: usize, local: &Local) -> Option<(u64, bool)> {
-        if local.strange {
-            return None;
-        }
-        if local.everything {
-            return Some((0, true));
+    fn settle<const N: usize>(&self, scene: &Scene<'_, '_, N>, process: usize, local: &Local) -> (u64, bool) {
+        if local.strange || local.everything {
+            return (0, true);
         }
         let mut demanded = self.standing(scene, &local.from);
         if local.is_simple {
-            return Some((demanded & !(1 << process), false));
+            return (demanded & !(1 << process), false);
         }
         let (but, mut everything) = (!(1 << process), false);
         for either in &local.either {
@@ -389,7 +406,7 @@ impl Stubborn {
                 demanded |= self.standing(scene, self.row(meeting.from));
             }
         }
-        Some((demanded & but, everything))
+        (demanded & but, everything)
     }
 
     /// What a process with these rules demands. `answer` tells whether a test gave yes or no.
@@ -472,10 +489,30 @@ impl Stubborn {
         }
     }
 
-    /// What is left out in a state, as it was chosen before or anew. If `keyed`, the key of the
-    /// worker has begun with these steps.
+    /// Whether a worker looks choices up. Then it does not keep those that it cannot look up.
+    fn looks_up(&self, worker: &Worker) -> bool {
+        self.table.is_some()
+            && match self.words {
+                0 | 1 => worker.one.is_on(),
+                2 => worker.two.is_on(),
+                _ => worker.four.is_on(),
+            }
+    }
+
+    /// Whether a worker that looks choices up remembers that there is none with these steps.
     #[inline(always)]
-    fn left_out(&self, state: &[u8], steps: &[Successor], worker: &mut Worker, keyed: bool) -> LeftOut {
+    fn is_known_hopeless(&self, key: &lookup::Key, worker: &Worker) -> bool {
+        match self.words {
+            0 | 1 => worker.one.is_hopeless(key),
+            2 => worker.two.is_hopeless(key),
+            _ => worker.four.is_hopeless(key),
+        }
+    }
+
+    /// What is left out in a state, as it was chosen before or anew. If `keyed`, the key of the
+    /// worker has begun with these steps. `list` is another key of the steps.
+    #[inline(always)]
+    fn left_out(&self, state: &[u8], steps: &[Successor], worker: &mut Worker, keyed: bool, list: Option<&lookup::Key>) -> LeftOut {
         let [first, .., last] = steps else { return LeftOut::NOTHING };
         // If only one process has steps, nothing can be left out. In the middle of an atomic
         // sequence no other process moves.
@@ -484,11 +521,22 @@ impl Stubborn {
         }
         let layout = self.program.layout();
         let exclusive = layout.exclusive.is_some_and(|at| state.get(at).is_some_and(|&holder| holder != 0));
-        let Worker { roster, key, memo, .. } = worker;
+        let Worker { roster, key, memo, one, two, four, .. } = worker;
         if exclusive || !roster.find(state, layout, self.steady, |process, ty| self.first_node(process, ty)) {
             return LeftOut::NOTHING;
         }
-        let keyed = memo.is_useful() && keyed && key.end(roster, state);
+        if let Some(table) = &self.table {
+            let found = match self.words {
+                0 | 1 if one.is_on() => self.look_up(table, state, steps, list, roster, one),
+                2 if two.is_on() => self.look_up(table, state, steps, list, roster, two),
+                _ if four.is_on() => self.look_up(table, state, steps, list, roster, four),
+                _ => None,
+            };
+            if let Some(found) = found {
+                return found;
+            }
+        }
+        let keyed = (keyed || memo.is_paused()) && memo.is_useful() && key.end(roster, state);
         if keyed {
             let view = View { state, layout, pool: &self.pool, places: &self.places, processes: &roster.standing };
             let holds = |test: u32, process: usize| view.holds(&self.tests[test as usize].conjunct, process);
@@ -503,7 +551,7 @@ impl Stubborn {
     /// the key of the worker.
     #[inline(never)]
     fn chosen_anew(&self, state: &[u8], steps: &[Successor], worker: &mut Worker, keep: bool) -> LeftOut {
-        let Worker { roster, key, memo, met } = worker;
+        let Worker { roster, key, memo, met, .. } = worker;
         roster.stand(state);
         let layout = self.program.layout();
         let view = View { state, layout, pool: &self.pool, places: &self.places, processes: &roster.standing };
@@ -548,24 +596,24 @@ impl Stubborn {
 
     /// The closed set with the fewest steps, but at least one; nothing if it has all processes.
     fn best<const N: usize>(&self, scene: &Scene<'_, '_, N>, met: &mut Met<'_>) -> Option<u64> {
-        let mut demands = Demands { known: 0, everything: 0, others: [0; N] };
+        let mut demands = Demands { known: 0, useless: 0, others: [0; N] };
         let mut best: Option<Candidate> = None;
         let mut seeds = scene.moves.moving;
         while seeds != 0 {
             let seed = seeds.trailing_zeros() as usize;
             seeds &= seeds - 1;
-            if let Some(found) = self.closure(scene, seed, &mut demands, best.as_ref(), met)? {
+            if let Some(found) = self.closure(scene, seed, &mut demands, best.as_ref(), met) {
                 best = Some(found);
                 if found.steps == 1 {
                     break;
                 }
             }
+            demands.useless |= 1 << seed;
         }
         best.map(|found| found.processes)
     }
 
     /// The closed set around a process, if it leaves a step out and is better than the best so far.
-    /// The outer `None` says that nothing can be left out in this state.
     fn closure<const N: usize>(
         &self,
         scene: &Scene<'_, '_, N>,
@@ -573,31 +621,30 @@ impl Stubborn {
         demands: &mut Demands<N>,
         best: Option<&Candidate>,
         met: &mut Met<'_>,
-    ) -> Option<Option<Candidate>> {
+    ) -> Option<Candidate> {
         let mut found = Candidate { processes: 1 << seed, steps: 0 };
         let mut open = found.processes;
         while open != 0 {
             let process = open.trailing_zeros() as usize;
             open &= open - 1;
+            found.steps += u32::from(scene.moves.count[process]);
+            if best.is_some_and(|best| found.steps >= best.steps) {
+                return None;
+            }
             if demands.known >> process & 1 == 0 {
-                let (others, everything) = self.demand(scene, process, met)?;
+                let (others, everything) = self.demand(scene, process, met);
                 demands.known |= 1 << process;
-                demands.everything |= u64::from(everything) << process;
+                demands.useless |= u64::from(everything) << process;
                 demands.others[process] = others;
             }
-            if demands.everything >> process & 1 != 0 {
-                return Some(None);
-            }
             let others = demands.others[process];
-            found.steps += u32::from(scene.moves.count[process]);
             open |= others & !found.processes;
             found.processes |= others;
-            let worse = |best: &Candidate| found.steps >= best.steps;
-            if scene.moves.moving & !found.processes == 0 || best.is_some_and(worse) {
-                return Some(None);
+            if scene.moves.moving & !found.processes == 0 || found.processes & demands.useless != 0 {
+                return None;
             }
         }
-        Some(Some(found))
+        Some(found)
     }
 }
 
@@ -622,6 +669,16 @@ impl Reduction for Stubborn {
         };
         let mut rest = steps;
         for ((number, state), left) in (source..).zip(states).zip(left) {
+            if self.looks_up(worker) {
+                let (count, is_single, list) = lookup::Key::read(number, rest);
+                let (own, later) = rest.split_at(count);
+                rest = later;
+                // If only one process has steps, nothing can be left out.
+                if !is_single && !list.as_ref().is_some_and(|list| self.is_known_hopeless(list, worker)) {
+                    *left = self.left_out(state, own, worker, false, list.as_ref());
+                }
+                continue;
+            }
             let keyed = !worker.memo.is_paused();
             let count = match keyed {
                 true => worker.key.begin(number, rest),
@@ -629,7 +686,7 @@ impl Reduction for Stubborn {
             };
             let (own, later) = rest.split_at(count);
             rest = later;
-            *left = self.left_out(state, own, worker, keyed);
+            *left = self.left_out(state, own, worker, keyed, None);
         }
     }
 }

@@ -81,6 +81,12 @@ impl Roster {
         })
     }
 
+    /// The nodes of the processes of the state that was looked at last.
+    #[inline(always)]
+    pub fn nodes<'a>(&'a self, state: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+        self.seats.iter().zip(self.locations(state)).map(|(seat, location)| seat.first + location)
+    }
+
     /// Computes the nodes of its processes.
     pub fn stand(&mut self, state: &[u8]) {
         let mut standing = std::mem::take(&mut self.standing);

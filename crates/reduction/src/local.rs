@@ -5,6 +5,7 @@
 //! most states. So the demands of each situation are computed once: as sets of nodes from which
 //! others can interfere. For each state, only the processes at these nodes must be found.
 
+use crate::choose::Lookup;
 use crate::evaluate::Roster;
 use crate::memo::{Key, Memo};
 use std::cell::Cell;
@@ -122,6 +123,10 @@ pub(crate) struct Worker {
     pub memo: Memo,
     /// For each node, the situations there that were met.
     pub met: Vec<Vec<Situations>>,
+    /// What was learned for looking choices up, by the number of words of a set of nodes.
+    pub one: Lookup<1>,
+    pub two: Lookup<2>,
+    pub four: Lookup<4>,
 }
 
 impl Worker {

@@ -61,6 +61,9 @@ pub struct Native {
     labels: Arc<[Vec<LabelKind>]>,
     /// Whether all processes can always move: there is no privilege, no priority and no timeout.
     is_simple: bool,
+    /// Buffers of [`System::values_of_all`].
+    codes: Vec<ValueCode>,
+    interpreted: Vec<i64>,
 }
 
 // SAFETY: the context's pointers lead into the shared tables, which are Sync and which it keeps
@@ -109,6 +112,8 @@ impl Native {
             propositions: Arc::default(),
             labels: labels(&program),
             program,
+            codes: Vec::new(),
+            interpreted: Vec::new(),
         })
     }
 
@@ -376,6 +381,25 @@ impl Native {
         Some(Ok(()))
     }
 
+    /// Writes the values of the atoms with these codes; returns whether there is code for all of
+    /// them.
+    #[inline]
+    fn values_by(&mut self, state: &[u8], codes: &[ValueCode], values: &mut [i64]) -> Result<bool, FaultCode> {
+        let context = &mut *self.context;
+        if context.asked.load(&context.program, &context.tables, state).is_err() {
+            return Ok(false);
+        }
+        self.read_asked();
+        for (to, &code) in values.iter_mut().zip(codes) {
+            match value_by(&mut self.context, code) {
+                Some(Ok(value)) => *to = value.into(),
+                Some(Err(fault)) => return Err(fault),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
     /// Whether some process of the state asked about is at a location with such a label.
     fn some_process_at(&self, mark: fn(&LabelKind) -> bool) -> bool {
         let asked = &self.context.asked;
@@ -428,6 +452,8 @@ impl Clone for Native {
             propositions: Arc::clone(&self.propositions),
             labels: Arc::clone(&self.labels),
             is_simple: self.is_simple,
+            codes: Vec::new(),
+            interpreted: Vec::new(),
         }
     }
 }
@@ -521,30 +547,24 @@ impl System for Native {
     }
 
     fn values_of_all(&mut self, batch: &Successors, atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
-        out.reserve(batch.len() * atoms.len());
-        let codes: Vec<ValueCode> = atoms.iter().map_while(|&atom| self.context.tables.atom(atom)).collect();
-        for (_, state) in batch.iter() {
-            let Some(state) = state else {
-                out.extend(atoms.iter().map(|_| 0));
-                continue;
-            };
-            let (before, context) = (out.len(), &mut *self.context);
-            if codes.len() == atoms.len() && context.asked.load(&context.program, &context.tables, state).is_ok() {
-                self.read_asked();
-                for &code in &codes {
-                    match value_by(&mut self.context, code) {
-                        Some(Ok(value)) => out.push(value.into()),
-                        Some(Err(fault)) => return Err(fault),
-                        None => break,
-                    }
-                }
+        let before = out.len();
+        out.resize(before + batch.len() * atoms.len(), 0);
+        let mut codes = std::mem::take(&mut self.codes);
+        codes.clear();
+        codes.extend(atoms.iter().map_while(|&atom| self.context.tables.atom(atom)));
+        let places = out[before..].chunks_exact_mut(atoms.len().max(1));
+        let result = batch.entries().iter().zip(places).try_for_each(|(entry, values)| {
+            let Some(state) = batch.state(entry) else { return Ok(()) };
+            if codes.len() == atoms.len() && self.values_by(state, &codes, values)? {
+                return Ok(());
             }
-            if out.len() < before + atoms.len() {
-                out.truncate(before);
-                self.interpreter.values(state, atoms, out)?;
-            }
-        }
-        Ok(())
+            self.interpreted.clear();
+            self.interpreter.values(state, atoms, &mut self.interpreted)?;
+            values.copy_from_slice(&self.interpreted);
+            Ok(())
+        });
+        self.codes = codes;
+        result
     }
 
     fn get_ready(&mut self, most: Duration) -> bool {

@@ -47,8 +47,10 @@ impl Discoveries {
     #[inline]
     pub fn push(&mut self, parent: Link, index: u32) -> Link {
         let number = self.first + (self.tail.len() / RECORD) as u64;
-        self.tail.extend_from_slice(&parent.to_bits().to_le_bytes()[..LINK_BYTES]);
-        self.tail.extend_from_slice(&index.to_le_bytes());
+        let mut record = [0; RECORD];
+        record[..LINK_BYTES].copy_from_slice(&parent.to_bits().to_le_bytes()[..LINK_BYTES]);
+        record[LINK_BYTES..].copy_from_slice(&index.to_le_bytes());
+        self.tail.extend_from_slice(&record);
         Link::from_bits(self.worker << NUMBER_BITS | number)
     }
 
@@ -60,7 +62,7 @@ impl Discoveries {
         spill.blocks().write(block, &self.tail)?;
         self.written.push((self.first, block));
         self.first += (self.tail.len() / RECORD) as u64;
-        self.tail = Vec::new();
+        self.tail.clear();
         Ok(())
     }
 

@@ -245,6 +245,11 @@ impl Stash {
         if kept { Stash { kept: chunk, with_bytes: none } } else { Stash { kept: none, with_bytes: chunk } }
     }
 
+    /// The chunks that it consists of.
+    pub fn into_chunks(self) -> [Chunk; 2] {
+        [self.kept, self.with_bytes]
+    }
+
     /// Takes up to `most` states from the top. Memory for later states comes from `spare`.
     pub fn take(&mut self, most: usize, spare: &mut Vec<Chunk>) -> Option<Chunk> {
         // States with bytes come first, because they take more memory.

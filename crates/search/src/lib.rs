@@ -34,6 +34,7 @@ mod gather;
 mod guided;
 mod ida_star;
 mod lasso;
+mod layer_groups;
 mod layer_walk;
 mod level;
 mod links;

@@ -19,6 +19,7 @@
 use crate::discovery::{Discoveries, MOST_WORKERS, path};
 use crate::expand::Found;
 use crate::frontier::{Chunk, Sink, Stash};
+use crate::layer_groups::{Group, Groups};
 use crate::links::Link;
 use crate::monitor::{Monitor, WorkerCounts};
 use crate::quick::BuildQuick;
@@ -52,7 +53,10 @@ const CHUNK: usize = 512;
 const SHARED_STATES: usize = 4096;
 
 /// The layer of the persistent states.
-const PERSISTENT: u64 = 0;
+pub(crate) const PERSISTENT: u64 = 0;
+
+/// The number of expansions after which a worker reports.
+const POLL_EVERY: u64 = 64;
 
 /// The number of states that a system expands at once, and the time after which a batch is cut
 /// short; see `expand`.
@@ -63,7 +67,10 @@ const SLOW: Duration = Duration::from_millis(5);
 /// first. Without any, all states are in one layer. The store must be empty.
 pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: &[u32], task: &Task<'_>) -> Outcome {
     let workers = task.threads.clamp(1, MOST_WORKERS);
-    let monitor = Monitor::new(task, workers, store);
+    // The sweep itself compares the number of states with its limit: the monitor looks at times
+    // that differ from run to run.
+    let unbounded = Task { states: None, ..task.clone() };
+    let monitor = Monitor::new(&unbounded, workers, store);
     let shared = Shared {
         task,
         monitor: &monitor,
@@ -71,6 +78,7 @@ pub fn sweep<S: System + Clone, T: Layered>(system: &S, store: &mut T, measure: 
         names: Mutex::default(),
         waiting: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
+        states: AtomicU64::new(0),
         done: AtomicBool::new(false),
         unmeasured: Mutex::default(),
     };
@@ -267,8 +275,14 @@ fn run_layer<S: System + Clone, T: Layered>(
             hands[0].work(shared, store, present, &queue);
         }
         layer = queue.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        layer.extend(hands.iter_mut().filter_map(|hand| hand.remove_ahead(present.name)));
         layer.retain(|stash| stash.len() > 0);
+        for hand in &mut *hands {
+            match hand.remove_ahead(present.name) {
+                Some(stash) if stash.len() > 0 => layer.push(stash),
+                Some(stash) => stash.into_chunks().into_iter().for_each(|chunk| hand.recycle(chunk)),
+                None => {}
+            }
+        }
     }
 }
 
@@ -281,6 +295,8 @@ struct Shared<'a> {
     /// The number of states that no worker has taken, and the memory of these states and of names.
     waiting: AtomicU64,
     bytes: AtomicU64,
+    /// The number of states of which the workers have told.
+    states: AtomicU64,
     /// A violation was found.
     done: AtomicBool,
     /// The fault because of which the measure could not be evaluated.
@@ -311,70 +327,13 @@ impl Shared<'_> {
     fn is_over(&self) -> bool {
         self.done.load(Ordering::Relaxed) || self.monitor.stopped()
     }
-}
 
-/// The numbers of the successors that go to one layer.
-#[derive(Default)]
-struct Group {
-    name: u64,
-    /// The value of all of them, unless they go to the persistent states.
-    value: Value,
-    /// Whether some persistent state has this value.
-    guarded: bool,
-    entries: Vec<u32>,
-}
-
-/// Successors by layer, in the order in which the layers first occur.
-#[derive(Default)]
-struct Groups {
-    groups: Vec<Group>,
-    used: usize,
-    /// The group of each value that has occurred.
-    known: Vec<(Value, usize)>,
-    /// The same, if there are many values.
-    many: HashMap<Value, usize, BuildQuick>,
-}
-
-/// Up to this many values are compared one by one.
-const FEW_VALUES: usize = 12;
-
-impl Groups {
-    fn begin(&mut self) {
-        self.used = 0;
-        self.known.clear();
-        self.many.clear();
-    }
-
-    /// The group of a value that has occurred before.
-    #[inline]
-    fn find(&self, value: &Value) -> Option<usize> {
-        let found = self.known.iter().find(|(known, _)| known == value).map(|&(_, group)| group);
-        if found.is_some() || self.many.is_empty() { found } else { self.many.get(value).copied() }
-    }
-
-    /// Adds a group for a value that has not occurred before.
-    fn add(&mut self, value: Value, name: u64, guarded: bool) -> usize {
-        let shared = (name == PERSISTENT).then(|| self.all().iter().position(|group| group.name == PERSISTENT)).flatten();
-        let group = shared.unwrap_or(self.used);
-        if group == self.used {
-            if self.used == self.groups.len() {
-                self.groups.push(Group::default());
-            }
-            let group = &mut self.groups[self.used];
-            (group.name, group.value, group.guarded) = (name, value, guarded);
-            group.entries.clear();
-            self.used += 1;
+    /// Counts `more` states, and ends the search if there are as many as were asked for.
+    fn count(&self, more: u64) {
+        let states = self.states.fetch_add(more, Ordering::Relaxed) + more;
+        if self.task.states.is_some_and(|most| states >= most) {
+            self.monitor.stop(StopReason::States);
         }
-        if self.known.len() < FEW_VALUES {
-            self.known.push((value, group));
-        } else {
-            self.many.insert(value, group);
-        }
-        group
-    }
-
-    fn all(&self) -> &[Group] {
-        &self.groups[..self.used]
     }
 }
 
@@ -400,8 +359,12 @@ struct Hand<S> {
     fresh: Vec<Fresh>,
     sources: Vec<SourceState>,
     state: Vec<u8>,
-    /// The last batch took long.
+    /// The last batch took long; and when the clock was last read.
     slow: bool,
+    clock: Instant,
+    /// The expansions and the states when they were last reported.
+    polled: u64,
+    counted: u64,
     names: HashMap<Value, u64, BuildQuick>,
     /// States found in the current layer and in later ones, by the name of their layer; how many
     /// there are, and their memory.
@@ -439,6 +402,9 @@ impl<S: System> Hand<S> {
             sources: Vec::new(),
             state: Vec::new(),
             slow: true,
+            clock: Instant::now(),
+            polled: 0,
+            counted: 0,
             names: HashMap::default(),
             ahead: HashMap::default(),
             ahead_states: 0,
@@ -506,8 +472,9 @@ impl<S: System> Hand<S> {
         loop {
             let chunk = {
                 let mut queue = lock(queue);
-                queue.retain(|stash| stash.len() > 0);
-                queue.last_mut().and_then(|stash| stash.take(CHUNK, &mut self.spare))
+                while queue.pop_if(|stash| stash.len() == 0).is_some() {}
+                // No more states are added to what is left, so it needs no memory for them.
+                queue.last_mut().and_then(|stash| stash.take(CHUNK, &mut Vec::new()))
             };
             // States that this worker found in the same layer follow.
             let Some(mut chunk) = chunk.or_else(|| self.take_ahead(present.name)) else { return };
@@ -519,14 +486,26 @@ impl<S: System> Hand<S> {
                 if refused {
                     shared.monitor.refused();
                 }
-                if shared.done.load(Ordering::Relaxed) || !shared.monitor.poll(self.number, &self.standing(shared, &chunk), store) {
+                // In a layer of few states, the batches are small.
+                if self.slow || self.expanded - self.polled >= POLL_EVERY {
+                    self.polled = self.expanded;
+                    shared.monitor.poll(self.number, &self.standing(shared, &chunk), store);
+                }
+                if shared.is_over() {
                     return;
                 }
             }
-            if self.spare.len() < SPARE_CHUNKS && chunk.size() <= SPARE_BYTES {
-                chunk.clear();
-                self.spare.push(chunk);
-            }
+            shared.count(self.states - self.counted);
+            self.counted = self.states;
+            chunk.clear();
+            self.recycle(chunk);
+        }
+    }
+
+    /// Keeps the memory of an empty chunk.
+    fn recycle(&mut self, chunk: Chunk) {
+        if self.spare.len() < SPARE_CHUNKS && (1..=SPARE_BYTES).contains(&chunk.size()) {
+            self.spare.push(chunk);
         }
     }
 
@@ -594,10 +573,16 @@ impl<S: System> Hand<S> {
         self.sources.clear();
         let most_depth = shared.task.limits.depth.unwrap_or(u64::MAX);
         let layer = T::layer(worker, present.name);
-        let begun = Instant::now();
+        if self.slow {
+            self.clock = Instant::now();
+        }
         while index < chunk.waiting.len() && self.out.len() < BATCH {
             if !self.sources.is_empty() {
-                self.slow = begun.elapsed() > SLOW;
+                // The clock was perhaps read some batches ago. Then this one is cut short for
+                // nothing, which changes no order.
+                let now = Instant::now();
+                self.slow = now.duration_since(self.clock) > SLOW;
+                self.clock = now;
                 if self.slow {
                     break;
                 }
@@ -685,7 +670,7 @@ impl<S: System> Hand<S> {
                 continue;
             }
             self.transitions += 1;
-            let same = measured && self.values[index * parts..][..parts] == last[..parts];
+            let same = measured && self.values[index * parts..][..parts].iter().zip(&last).all(|(new, old)| new == old);
             let number = match group.filter(|_| same) {
                 Some(number) => number,
                 None => {

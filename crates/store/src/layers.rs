@@ -315,12 +315,15 @@ impl<T: Store + Send> Layered for Layers<T> {
 pub struct LayersWorker<'s, T: Store + 's> {
     layers: &'s Layers<T>,
     open: Vec<LayerWorker<'s, T>>,
-    /// The index in `open` of each layer.
+    /// The index in `open` of each layer, if there are more than [`FEW_OPEN`].
     places: BTreeMap<u64, usize>,
     /// Layers used recently, with their index in `open`. Layers follow each other, and a search
     /// goes back and forth between a few of them.
     recent: [(u64, usize); RECENT],
 }
+
+/// Up to this many layers are compared one by one.
+const FEW_OPEN: usize = 16;
 
 /// The number of recently used layers that are remembered.
 const RECENT: usize = 8;
@@ -337,10 +340,12 @@ impl<'s, T: Store> LayersWorker<'s, T> {
         let slot = layer as usize % RECENT;
         let (known, mut place) = self.recent[slot];
         if known != layer || place == usize::MAX {
-            place = match self.places.get(&layer) {
-                Some(&place) => place,
-                None => self.open(layer),
+            let known = if self.open.len() <= FEW_OPEN {
+                self.open.iter().position(|open| open.layer == layer)
+            } else {
+                self.places.get(&layer).copied()
             };
+            place = known.unwrap_or_else(|| self.open(layer));
             self.recent[slot] = (layer, place);
         }
         &mut self.open[place]
@@ -350,7 +355,10 @@ impl<'s, T: Store> LayersWorker<'s, T> {
     fn open(&mut self, layer: u64) -> usize {
         let place = self.layers.place(layer);
         self.open.push(LayerWorker::new(self.layers, layer, place));
-        self.places.insert(layer, self.open.len() - 1);
+        if self.open.len() > FEW_OPEN {
+            let known = self.places.len();
+            self.places.extend(self.open.iter().enumerate().skip(known).map(|(place, open)| (open.layer, place)));
+        }
         self.open.len() - 1
     }
 }

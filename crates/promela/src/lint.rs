@@ -19,6 +19,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("d-step-blocks", "a statement inside a `d_step` that may block, which is an error when it does"),
     ("deterministic-process", "a `D_proctype`, whose non-determinism is not reported"),
     ("division-by-zero", "an expression that always divides by zero"),
+    ("else-inside-option", "an `else` after another statement, where it is always executable"),
     ("else-never-runs", "an `else` beside an option that is always executable"),
     ("few-values", "fewer initial values than the array has elements"),
     ("hidden-in-state", "a `hidden` variable that is part of the state all the same"),
@@ -349,7 +350,7 @@ impl Local<'_> {
 
     /// The statements of a sequence.
     fn steps(&mut self, steps: &[Step], inside: Inside) {
-        let mut jumped = false;
+        let (mut jumped, mut begun) = (false, false);
         for (index, step) in steps.iter().enumerate() {
             let statement = match step {
                 Step::Declaration(declaration) => {
@@ -364,6 +365,11 @@ impl Local<'_> {
                 self.warn(statement.span, "this statement is never reached", "the statement before it jumps away", "unreachable");
             }
             jumped = matches!(statement.kind, StmtKind::Goto(_) | StmtKind::Break);
+            if begun && matches!(statement.kind, StmtKind::Else) {
+                let hint = "write `:: else` for an option of its own";
+                self.warn(statement.span, "this `else` follows another statement, and is always executable", hint, "else-inside-option");
+            }
+            begun = true;
             let judged = inside == Inside::Rest || inside == Inside::DStep && index > 0;
             if judged && may_block(statement) {
                 let hint = "if a statement of a `d_step` blocks, other than the first, the model is wrong; use `atomic` to let it wait";

@@ -58,6 +58,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ("deterministic-process", "P", "active D_proctype P() { skip }"),
     ("division-by-zero", "1 / 0", "byte x;\ninit { x = 1 / 0 }"),
     ("else-never-runs", "x++", "byte x;\ninit { do :: x++ :: else -> break od }"),
+    ("else-inside-option", "else", "byte x;\ninit { if :: x == 1; else -> x = 2 fi }"),
+    ("else-inside-option", "else", "byte x;\ninit { do :: x == 1 -> x = 0; else -> x = 2 od }"),
     ("few-values", "1, 2", "byte a[3] = { 1, 2 };\ninit { a[0] = 1 }"),
     ("hidden-in-state", "x", "hidden byte x;\ninit { x == 0; x = 1 }"),
     ("late-claim", "xs q", "chan q = [1] of { byte };\ninit { byte x; x = 1; xs q; q!x; q?x }"),
@@ -123,6 +125,7 @@ fn what_is_meant_is_not_warned_of() {
         "init { assert(false) }",
         "byte x;\ninit { d_step { x = 1; if :: x == 2 -> skip :: else fi; do :: x < 3 -> x++ :: x >= 3 -> break od } }",
         "byte x; short s;\ninit { x = 255; s = -32768; x = 0 }",
+        "byte x;\ninit { if :: x == 1 -> skip :: byte y; else -> y = 2; x = y fi }",
         "byte x;\ninit { d_step { x == 0 -> if :: x < 3 -> x++ :: else fi } }",
     ] {
         assert_eq!(lints(text), [], "{text}");

@@ -141,12 +141,34 @@ impl Parser {
                 }
             }
             Tok::Hash(_) => return Some("`!=` is unequal; a directive begins a line".to_owned()),
+            Tok::Op(Op::Colon) => return Some("an option begins with `::`".to_owned()),
+            Tok::Op(_) if self.is_in_receive() => {
+                return Some("a receive takes variables and constants; `eval(…)` takes the value of an expression".to_owned());
+            }
             Tok::Name(word) if matches!(&**word, "and" | "or" | "then" | "mod" | "xor") => return hint_for_word(word).map(str::to_owned),
             _ => {}
         }
         // The statement is an unknown word, which may be a misspelled keyword.
         let Some(Tok::Name(word)) = self.previous() else { return None };
-        hint_for_word(word).map(str::to_owned).or_else(|| did_you_mean(word, Key::ALL.iter().map(|k| k.text())))
+        // A word inside an expression is no keyword.
+        let before = self.at.checked_sub(2).and_then(|at| self.tokens.get(at));
+        let inside = before.is_some_and(
+            |token| matches!(token.kind, Tok::Op(op) if !matches!(op, Op::Sep | Op::Semi | Op::Arrow | Op::LBrace | Op::RBrace)),
+        );
+        let nearest = || did_you_mean(word, Key::ALL.iter().map(|k| k.text()));
+        hint_for_word(word).map(str::to_owned).or_else(|| if inside { None } else { nearest() })
+    }
+
+    /// Whether the text before this place belongs to the arguments of a receive.
+    fn is_in_receive(&self) -> bool {
+        let part = |tok: &Tok| {
+            matches!(
+                tok,
+                Tok::Name(_) | Tok::Number(_) | Tok::Op(Op::Comma | Op::LParen | Op::RParen | Op::LBracket | Op::RBracket | Op::Dot)
+            )
+        };
+        let before = self.tokens[..self.at].iter().rev().map(|token| &token.kind).find(|tok| !part(tok));
+        matches!(before, Some(Tok::Op(Op::Query | Op::RandomRecv)))
     }
 
     /// Whether the current word or the one before belongs to another language, so that the

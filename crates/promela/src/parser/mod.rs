@@ -406,7 +406,18 @@ impl Parser {
             self.function_of_c(name.as_ref());
         } else if !self.at_separator() && !next_line {
             let message = format!("expected `;` after the declaration, found {}", self.peek());
-            self.error(self.last_span().after(), message);
+            let at = self.last_span().after();
+            if *self.peek() != Tok::Key(Key::Of) {
+                self.error(at, message);
+                return;
+            }
+            // `chan c = 2 of { byte }`
+            let hint = "the number of messages is in brackets: `chan c = [2] of { byte }`";
+            self.report(Diagnostic::error(self.span(), message).with_hint(hint));
+            self.advance();
+            if self.is_op(Op::LBrace) {
+                self.skip_brackets(Op::LBrace, Op::RBrace);
+            }
         }
     }
 
@@ -481,7 +492,15 @@ impl Parser {
         }
         self.advance();
         let name = self.expect_name("the name of the process type")?;
-        self.expect_op(Op::LParen, "after the name of the process type")?;
+        if !self.is_op(Op::LParen) {
+            let message = format!("expected `(` after the name of the process type, found {}", self.peek());
+            let mut diagnostic = Diagnostic::error(self.span(), message);
+            if self.is_op(Op::LBrace) {
+                diagnostic = diagnostic.with_hint("write `()` if there are no parameters").with_fix(self.last_span().after(), "()");
+            }
+            return Err(self.report(diagnostic));
+        }
+        self.advance();
         let parameters = self.parameters()?;
         self.expect_op(Op::RParen, "after the parameters")?;
         let (mut priority, mut provided) = (None, None);

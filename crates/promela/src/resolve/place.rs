@@ -38,6 +38,11 @@ impl Resolver<'_> {
     }
 
     pub(super) fn undeclared(&mut self, name: &Ident) {
+        self.undeclared_as(name, &format!("byte {}", name.text));
+    }
+
+    /// The same with a declaration that would be right.
+    fn undeclared_as(&mut self, name: &Ident, example: &str) {
         if self.is_full() {
             return;
         }
@@ -59,7 +64,7 @@ impl Resolver<'_> {
             let hint = if is_constant {
                 format!("define it by `#define {0} 3`, or by `-D {0}=3` on the command line", name.text)
             } else {
-                format!("declare it before it is used, as in `byte {}`", name.text)
+                format!("declare it before it is used, as in `{example}`")
             };
             diagnostic = diagnostic.with_hint(hint);
         }
@@ -232,6 +237,12 @@ impl Resolver<'_> {
                 Diagnostic::error(reference.span, "`STDIN` is not declared, and reads input only in SPIN's simulations")
                     .with_hint("after `chan STDIN` it is a channel that does not exist, as for SPIN's verifier"),
             );
+            return Ex::Const(0);
+        }
+        if let Some(part) = reference.parts.first()
+            && self.symbol(&part.name.text).is_none()
+        {
+            self.undeclared_as(&part.name, &format!("chan {} = [1] of {{ byte }}", part.name.text));
             return Ex::Const(0);
         }
         let Some(place) = self.place(reference) else { return Ex::Const(0) };

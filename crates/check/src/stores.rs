@@ -185,17 +185,32 @@ const ALONE_BYTES: u64 = 32 << 20;
 
 /// How several workers look for accepted cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Together {
+enum Together {
     /// By components.
     Components,
     /// Breadth first.
     Breadth,
+    /// One breadth first before the automaton can accept, one by components after that.
+    Stages,
 }
 
-/// How several workers look for the cycles of an automaton.
-pub(crate) fn together(automaton: &Automaton) -> Together {
-    let by_components = automaton.sets > 1 || automaton.is_weak() && !automaton.begins_early();
-    if by_components { Together::Components } else { Together::Breadth }
+/// How several workers look for the cycles of an automaton. `met` says whether one worker has met
+/// accepting edges among the first states.
+fn together(automaton: &Automaton, workers: usize, met: bool) -> Together {
+    match automaton.begins_early() {
+        true if workers == 2 && met && !automaton.is_weak() => Together::Stages,
+        early if automaton.sets > 1 || automaton.is_weak() && !early => Together::Components,
+        _ => Together::Breadth,
+    }
+}
+
+/// The same in words.
+pub(crate) fn together_in_words(automaton: &Automaton, workers: usize) -> &'static str {
+    match together(automaton, workers, true) {
+        Together::Stages => "in two stages, shared by two workers",
+        Together::Components => "components, shared by workers",
+        Together::Breadth => "breadth first, one way catch them young, shared by workers",
+    }
 }
 
 /// Looks for accepted cycles by components. Several workers are used only where they help: for few
@@ -204,7 +219,8 @@ pub(crate) fn together(automaton: &Automaton) -> Together {
 /// If every cycle on which the automaton accepts is accepting, a search that goes on has met no
 /// cycle there, and workers that share components do not disturb each other. Otherwise components
 /// are large and are united again and again, which costs several times as much as one worker needs;
-/// then the workers search breadth first (`docs/performance.md`).
+/// then the workers search breadth first. That costs much if accepting edges are reached, so two
+/// workers then share the stages of the automaton (`docs/performance.md`).
 pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, task: &Task<'_>) -> Outcome {
     let budget = plan.limits.memory.unwrap_or(u64::MAX);
     let fairness = plan.fairness.into();
@@ -212,13 +228,14 @@ pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, t
     if shared && task.limits.depth.is_none() {
         let begun = Instant::now();
         let alone = Task { threads: 1, states: Some(ALONE), ..task.clone() };
-        let outcome = search::components(product, fairness, &Plain::with_budget(budget.min(ALONE_BYTES)), &alone);
+        let (outcome, met) = search::components_probed(product, fairness, &Plain::with_budget(budget.min(ALONE_BYTES)), &alone);
         if !matches!(outcome.verdict, Verdict::Unknown(StopReason::States | StopReason::Memory)) {
             return outcome;
         }
         let limits = Limits { time: task.limits.time.map(|time| time.saturating_sub(begun.elapsed())), ..task.limits };
         let (store, task) = (Plain::with_budget(budget), Task { limits, ..task.clone() });
-        return match together(product.automaton()) {
+        return match together(product.automaton(), task.threads, met) {
+            Together::Stages => search::staged_shared(product, &store, &task),
             Together::Components => search::components_shared(product, &store, &task),
             Together::Breadth => search::catch_them_young(product, &store, &task),
         };

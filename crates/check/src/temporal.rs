@@ -10,7 +10,7 @@ use crate::claim::Claim;
 use crate::guide::LARGEST_AUTOMATON;
 use crate::measure::Measure;
 use crate::plan::{Fair, Plan, Por};
-use crate::stores::{self, Together};
+use crate::stores;
 use crate::table::{Cycles, Method, Order, StoreKind};
 use contract::{
     Action, Fault, FullExpansion, Limits, Outcome, PropertyKind, Stated, Statistics, StopReason, Successors, System, Trace, UNSUPPORTED,
@@ -121,10 +121,9 @@ pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'st
     match method(plan, claim) {
         Method::Cycles(_) if plan.order == Order::Sweep => Order::Sweep.words(),
         Method::Cycles(_) if plan.store.answers_late() || statistics.disk.is_some() => "breadth first on disk, one way catch them young",
-        Method::Cycles(Cycles::Components) if statistics.expanded_by_worker.len() > 1 => match stores::together(automaton(plan, claim)) {
-            Together::Components => "components, shared by workers",
-            Together::Breadth => "breadth first, one way catch them young, shared by workers",
-        },
+        Method::Cycles(Cycles::Components) if statistics.expanded_by_worker.len() > 1 => {
+            stores::together_in_words(automaton(plan, claim), statistics.expanded_by_worker.len())
+        }
         Method::Cycles(Cycles::Components) => "components",
         Method::Cycles(Cycles::Nested) => "nested depth-first searches",
         Method::Cycles(Cycles::Young) => "breadth first, one way catch them young",

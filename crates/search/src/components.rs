@@ -154,12 +154,22 @@ struct Component {
 /// States that are visited before the automaton can accept are visited breadth-first (`staged`),
 /// unless the depth is limited, because a depth limit refers to a single path.
 pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: Fairness, store: &T, task: &Task<'_>) -> Outcome {
+    components_probed(product, fairness, store, task).0
+}
+
+/// As [`components`]; also returns whether an edge in every acceptance set was met.
+pub fn components_probed<S: System + Clone, T: Store>(
+    product: &Product<S>,
+    fairness: Fairness,
+    store: &T,
+    task: &Task<'_>,
+) -> (Outcome, bool) {
     if product.begins_early() && task.limits.depth.is_none() {
         return staged(product, fairness, store, task);
     }
     let monitor = Monitor::new(task, 1, store);
     let mut worker = store.worker();
-    let mut search = Search::new(product, fairness, T::STABLE_NAMES, task, &monitor);
+    let mut search = Search::new(product, fairness, T::STABLE_NAMES, task, &monitor, 0);
     let found = match search.begin(&mut worker) {
         Some(found) => Ok(Some(found)),
         None => search.search(&mut worker, store),
@@ -175,10 +185,11 @@ pub fn components<S: System + Clone, T: Store>(product: &Product<S>, fairness: F
     };
     let mut statistics = std::mem::take(&mut search.statistics);
     statistics.profile = search.watch.stop();
+    let met = search.met_accepting;
     drop(search);
     statistics.expanded_by_worker = vec![statistics.states];
     monitor.conclude(&mut statistics, store, Duration::ZERO);
-    Outcome { verdict, statistics }
+    (Outcome { verdict, statistics }, met)
 }
 
 /// A finding and the trace to it, unless the trace was lost.
@@ -193,6 +204,8 @@ pub(crate) struct Search<'a, S> {
     named: bool,
     task: &'a Task<'a>,
     monitor: &'a Monitor<'a>,
+    /// The number of the worker that searches.
+    worker: usize,
     /// The counts of other parts of the search.
     pub others: monitor::WorkerCounts,
     /// Open records contain the numbers of their states.
@@ -211,14 +224,16 @@ pub(crate) struct Search<'a, S> {
     path: Vec<u16>,
     truncated: bool,
     until_poll: u64,
+    /// An edge in every acceptance set was met.
+    pub met_accepting: bool,
     pub statistics: Statistics,
     pub watch: Watch,
 }
 
 impl<'a, S: System + Clone> Search<'a, S> {
-    pub fn new(product: &Product<S>, fairness: Fairness, named: bool, task: &'a Task<'a>, monitor: &'a Monitor<'a>) -> Self {
+    pub fn new(product: &Product<S>, fairness: Fairness, named: bool, task: &'a Task<'a>, monitor: &'a Monitor<'a>, worker: usize) -> Self {
         let mut product = product.clone();
-        product.give_up_when(monitor.enough(0));
+        product.give_up_when(monitor.enough(worker));
         Search {
             all_marks: product.automaton().all_marks(),
             product,
@@ -226,6 +241,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
             named,
             task,
             monitor,
+            worker,
             others: monitor::WorkerCounts::default(),
             stack: Stack::new(task.spill),
             out: Successors::new(),
@@ -238,6 +254,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
             path: Vec::new(),
             truncated: false,
             until_poll: 0,
+            met_accepting: false,
             statistics: Statistics::default(),
             watch: Watch::new(task),
         }
@@ -275,7 +292,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
                 if let Some(news) = self.stack.news() {
                     self.monitor.notice(&news);
                 }
-                if !self.monitor.poll(0, &self.standing(), store) {
+                if !self.monitor.poll(self.worker, &self.standing(), store) {
                     return Ok(None);
                 }
             }
@@ -317,6 +334,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
             self.watch.turn(PUSH);
             self.watch.count(PUSH, 1);
             let entry = self.path.last().map_or((0, NOBODY), |&at| (self.product.marks(at, action), action.process));
+            self.met_accepting |= entry.1 != NOBODY && entry.0 & self.all_marks == self.all_marks;
             let number = self.live.push(key, &self.state);
             self.stack.open(StateId(number.into()));
             self.statistics.depth = self.statistics.depth.max(self.path.len() as u64);
@@ -348,6 +366,11 @@ impl<'a, S: System + Clone> Search<'a, S> {
             depth: others.depth + self.path.len() as u64,
             search_bytes: others.search_bytes + self.bytes(),
         }
+    }
+
+    /// Checks the limits.
+    pub fn poll<T: Store>(&self, store: &T) {
+        self.monitor.poll(self.worker, &self.standing(), store);
     }
 
     /// The memory held.
@@ -425,6 +448,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
             }
         }
         let marks = self.product.marks(at, action);
+        self.met_accepting |= marks & self.all_marks == self.all_marks;
         if let Some(traits) = self.traits.last_mut() {
             *traits = traits.with_edge(marks, action.process);
         }

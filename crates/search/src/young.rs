@@ -17,10 +17,15 @@
 //! are visited. Then each of them is a *door* to the late stage, unless the late stage has visited
 //! its twin.
 //!
-//! The disadvantages are that states are expanded again when they are removed, and that no cycle is
-//! found before all states were visited.
+//! As soon as edges are known to matter, because a region is weak or an accepting edge was found
+//! in one that is not, the edges within regions are recorded, and later rounds read them. A state
+//! whose edges were not recorded is expanded again.
+//!
+//! The disadvantages are the memory for edges, and that no cycle is found before all states were
+//! visited.
 
 use crate::components::{Fairness, Processes, accepted_cycle, components};
+use crate::edges::{Edge, Edges, Recorder};
 use crate::fork_join::ForkJoin;
 use crate::lasso::Lasso;
 use crate::monitor::{Monitor, WorkerCounts};
@@ -37,14 +42,18 @@ use contract::{
     Action, Answer, Finding, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace, TraceStep,
 };
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 /// States taken from a list at a time.
 const TAKE: usize = 64;
-/// States expanded at once.
+/// States that the system expands at once.
 const AT_ONCE: usize = 16;
+/// When so many successors were generated, they are looked up.
+const BATCH: usize = 128;
+/// Edges are recorded in at most this part of the memory limit.
+const EDGES_SHARE: u64 = 8;
 /// The fewest states in a list that is shared.
 const WORTH_SHARING: usize = 4 * TAKE;
 /// The most early states whose doors are examined together. The first group has one state, and each
@@ -70,6 +79,8 @@ struct Node {
     round: AtomicU32,
     /// The number of edges to it from states of this round, within its region.
     degree: AtomicU32,
+    /// Where its edges within its region are recorded.
+    edges: AtomicU64,
 }
 
 /// The operation on the states of a list.
@@ -102,6 +113,8 @@ pub fn catch_them_young<S: System + Clone, T: Store>(product: &Product<S>, store
     let monitor = Monitor::new(task, workers, store);
     let shared = Shared {
         nodes: Numbered::new(),
+        edges: Edges::new(),
+        has_sources: AtomicBool::new(false),
         list: RwLock::new(Vec::new()),
         next: AtomicUsize::new(0),
         phase: RwLock::new(Phase::Late),
@@ -159,6 +172,9 @@ impl Drop for Finish<'_> {
 /// What workers share.
 struct Shared {
     nodes: Numbered<Node>,
+    edges: Edges,
+    /// Whether there are any sources.
+    has_sources: AtomicBool,
     /// The states to be processed, and the number of those already taken.
     list: RwLock<Vec<u32>>,
     next: AtomicUsize,
@@ -195,9 +211,14 @@ struct Worker<'a, S, W> {
     /// The names of twins that the store contains.
     twins: Vec<Option<StateId>>,
     /// The region of each state that is being expanded.
-    regions: [Option<Region>; AT_ONCE],
+    regions: [Option<Region>; TAKE],
     /// The automaton state of each state that is being expanded.
-    places: [u16; AT_ONCE],
+    places: [u16; TAKE],
+    /// The names of the successors.
+    names: Vec<StateId>,
+    recorder: Recorder,
+    /// The edges of the state that is being expanded.
+    edges: Vec<Edge>,
     state: Vec<u8>,
     following: Vec<u32>,
     sources: Vec<u32>,
@@ -221,8 +242,11 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             out: Successors::new(),
             hashes: Vec::new(),
             twins: Vec::new(),
-            regions: [None; AT_ONCE],
-            places: [0; AT_ONCE],
+            regions: [None; TAKE],
+            places: [0; TAKE],
+            names: Vec::new(),
+            recorder: Recorder::default(),
+            edges: Vec::new(),
             state: Vec::new(),
             following: Vec::new(),
             sources: Vec::new(),
@@ -235,7 +259,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
 
     fn standing(&self, depth: u64) -> WorkerCounts {
         let lists = (self.following.capacity() + self.sources.capacity()) * size_of::<u32>();
-        let shared = if self.number == 0 { self.shared.nodes.bytes() } else { 0 };
+        let shared = if self.number == 0 { self.shared.nodes.bytes() + self.shared.edges.bytes() } else { 0 };
         WorkerCounts { states: self.states, transitions: self.transitions, waiting: 0, depth, search_bytes: lists as u64 + shared }
     }
 
@@ -384,13 +408,17 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         let shared = self.shared;
         let list = shared.list.read().unwrap_or_else(PoisonError::into_inner);
         let phase = *shared.phase.read().unwrap_or_else(PoisonError::into_inner);
+        if matches!(phase, Phase::Begin | Phase::Reach | Phase::TakeOut) {
+            shared.edges.give_away(&mut self.recorder);
+        }
         loop {
             let first = shared.next.fetch_add(TAKE, SeqCst);
             let Some(taken) = list.get(first..).filter(|rest| !rest.is_empty()) else { break };
             let taken = &taken[..taken.len().min(TAKE)];
             let done = match phase {
                 Phase::Doors => self.open_doors(taken, monitor),
-                _ => self.expand(phase, taken, monitor),
+                Phase::Early | Phase::Late => self.expand(phase, taken, monitor),
+                Phase::Begin | Phase::Reach | Phase::TakeOut => self.read_edges(phase, taken, monitor),
             };
             if done.is_err() {
                 monitor.refused();
@@ -409,6 +437,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             lock(&self.shared.following).append(&mut self.following);
         }
         if !self.sources.is_empty() {
+            self.shared.has_sources.store(true, Relaxed);
             lock(&self.shared.sources).append(&mut self.sources);
         }
     }
@@ -454,7 +483,11 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     fn expand(&mut self, phase: Phase, numbers: &[u32], monitor: &Monitor<'_>) -> Result<(), Full> {
         let mut rest = numbers;
         while !rest.is_empty() {
-            let expanded = self.generate(phase, rest)?;
+            self.out.clear();
+            let mut expanded = 0;
+            while expanded < rest.len() && expanded < TAKE && self.out.len() < BATCH {
+                expanded += self.generate(phase, &rest[expanded..], expanded)?;
+            }
             let (sources, others) = rest.split_at(expanded);
             rest = others;
             self.hashes.clear();
@@ -470,35 +503,35 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Ok(())
     }
 
-    /// Generates the successors of the first of some states. Returns their number.
-    fn generate(&mut self, phase: Phase, numbers: &[u32]) -> Result<usize, Full> {
+    /// Generates the successors of the first of some states, which are source number `before` and
+    /// those after it. Returns their number.
+    fn generate(&mut self, phase: Phase, numbers: &[u32], before: usize) -> Result<usize, Full> {
         let Worker { product, early, doors, store, shared, out, state, regions, places, .. } = self;
         let used = match phase {
             Phase::Early => early,
             Phase::Doors => doors,
             Phase::Late | Phase::Begin | Phase::Reach | Phase::TakeOut => &mut *product,
         };
-        out.clear();
         let name = |number: &u32| shared.nodes.name(*number);
         let first = numbers.first().and_then(name).ok_or(Full)?;
         let mut note = |index: usize, state: &[u8]| {
-            places[index] = used.automaton_state(state);
-            regions[index] = used.regions().region(places[index]);
+            places[before + index] = used.automaton_state(state);
+            regions[before + index] = used.regions().region(places[before + index]);
         };
         let expanded = if store.view(first).is_some() {
             let mut states: [&[u8]; AT_ONCE] = [&[]; AT_ONCE];
             let mut count = 0;
-            for (place, number) in states.iter_mut().zip(numbers) {
+            for (place, number) in states.iter_mut().zip(numbers).take(TAKE - before) {
                 let Some(view) = name(number).and_then(|name| store.view(name)) else { break };
                 note(count, view);
                 *place = view;
                 count += 1;
             }
-            used.successors_of_all(&states[..count], 0, out)
+            used.successors_of_all(&states[..count], before as u32, out)
         } else {
             store.read(first, state);
             note(0, state);
-            out.begin_source(0);
+            out.begin_source(before as u32);
             used.successors(state, out);
             1
         };
@@ -509,11 +542,11 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         Ok(expanded)
     }
 
-    /// Inserts the successors of the states numbered `sources`. Edges within weak regions are
-    /// counted, and states with an accepting edge within another region are remembered.
+    /// Inserts the successors of the states numbered `sources`. In the late stage edges within weak
+    /// regions are counted, and states with an accepting edge within another region are remembered.
     fn visit(&mut self, phase: Phase, sources: &[u32], monitor: &Monitor<'_>) -> Result<(), Full> {
         let out = std::mem::take(&mut self.out);
-        let all = self.product.automaton().all_marks();
+        self.names.clear();
         for (index, (entry, state)) in out.iter().enumerate() {
             let source = entry.source as usize;
             if let Some(code) = entry.fault()
@@ -527,26 +560,75 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 self.report(finding, trace);
                 return Ok(());
             }
-            let Some(state) = state else { continue };
-            self.transitions += 1;
-            let name = self.meet(self.hashes[index], state, sources[source])?;
-            let Some(region) = self.regions[source].filter(|_| phase == Phase::Late) else { continue };
-            if self.region(state) != Some(region) {
-                continue;
+            let mut name = StateId(u64::MAX);
+            if let Some(state) = state {
+                self.transitions += 1;
+                name = self.meet(self.hashes[index], state, sources[source])?;
             }
-            if region.weak {
-                let target = self.given(name)?;
-                self.shared.nodes.value(target).degree.fetch_add(1, SeqCst);
-            } else if self.product.marks(self.places[source], entry.action) & all == all && self.sources.last() != Some(&sources[source]) {
-                self.sources.push(sources[source]);
-            }
+            self.names.push(name);
+        }
+        if phase == Phase::Late {
+            self.count_edges(&out, sources)?;
         }
         self.out = out;
         Ok(())
     }
 
-    /// Looks up the successors within the region of their source, and adds them to the round or
-    /// removes an edge to them.
+    /// Counts and records the edges from the states numbered `sources` within their regions.
+    fn count_edges(&mut self, out: &Successors, sources: &[u32]) -> Result<(), Full> {
+        let all = self.product.automaton().all_marks();
+        let limit = self.task.limits.memory.unwrap_or(u64::MAX);
+        let has_room = self.shared.edges.bytes() < limit / EDGES_SHARE;
+        let mut rest = out.entries().iter().zip(0..).peekable();
+        for (source, number) in sources.iter().enumerate() {
+            let region = self.regions[source];
+            let records = has_room && region.is_some_and(|region| region.weak || self.shared.has_sources.load(Relaxed));
+            self.edges.clear();
+            while let Some((entry, index)) = rest.next_if(|(entry, _)| entry.source as usize == source) {
+                let Some((region, state)) = region.zip(out.state(entry)) else { continue };
+                if self.region(state) != Some(region) {
+                    continue;
+                }
+                let accepts = !region.weak && self.product.marks(self.places[source], entry.action) & all == all;
+                if accepts && self.sources.last() != Some(number) {
+                    self.sources.push(*number);
+                }
+                if region.weak || records {
+                    let target = self.given(self.names[index])?;
+                    if region.weak {
+                        self.shared.nodes.value(target).degree.fetch_add(1, Relaxed);
+                    }
+                    self.edges.push(Edge::new(target, accepts));
+                }
+            }
+            if records {
+                let place = self.shared.edges.record(&mut self.recorder, &self.edges);
+                self.shared.nodes.value(*number).edges.store(place, Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does with the edges of states what the phase asks for. States whose edges cannot be read are
+    /// expanded.
+    fn read_edges(&mut self, phase: Phase, numbers: &[u32], monitor: &Monitor<'_>) -> Result<(), Full> {
+        let shared = self.shared;
+        let round = shared.round.load(SeqCst);
+        let (mut unread, mut count) = ([0; TAKE], 0);
+        for &number in numbers {
+            match shared.edges.at(shared.nodes.value(number).edges.load(Relaxed)) {
+                Some(edges) => edges.iter().for_each(|edge| self.examine_edge(phase, round, edge.target(), edge.accepts())),
+                None => {
+                    unread[count] = number;
+                    count += 1;
+                }
+            }
+        }
+        self.expand(phase, &unread[..count], monitor)
+    }
+
+    /// Looks up the successors within the region of their source, and does with the edges to them
+    /// what the phase asks for.
     fn examine(&mut self, phase: Phase) {
         let all = self.product.automaton().all_marks();
         let round = self.shared.round.load(SeqCst);
@@ -557,31 +639,35 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             if self.region(state) != self.regions[source] {
                 continue;
             }
-            let accepts = || self.product.marks(self.places[source], entry.action) & all == all;
-            if phase == Phase::Begin && !accepts() {
-                continue;
-            }
-            let Some(target) = self.known(self.hashes[index], state) else { continue };
-            let node = self.shared.nodes.value(target);
-            match phase {
-                Phase::TakeOut => {
-                    if self.shared.is_in(node, round) && node.degree.fetch_sub(1, SeqCst) == 1 {
-                        node.round.store(0, SeqCst);
-                        self.following.push(target);
-                    }
-                }
-                _ if !self.shared.is_in(node, round - 1) => {}
-                _ => {
-                    if phase == Phase::Reach {
-                        node.degree.fetch_add(1, SeqCst);
-                    }
-                    if node.round.compare_exchange(round - 1, round, SeqCst, SeqCst).is_ok() {
-                        self.following.push(target);
-                    }
-                }
+            let accepts = self.product.marks(self.places[source], entry.action) & all == all;
+            if let Some(target) = self.known(self.hashes[index], state) {
+                self.examine_edge(phase, round, target, accepts);
             }
         }
         self.out = out;
+    }
+
+    /// Adds the target of an edge to the round, or removes the edge.
+    fn examine_edge(&mut self, phase: Phase, round: u32, target: u32, accepts: bool) {
+        let node = self.shared.nodes.value(target);
+        match phase {
+            Phase::Begin if !accepts => {}
+            Phase::TakeOut => {
+                if self.shared.is_in(node, round) && node.degree.fetch_sub(1, SeqCst) == 1 {
+                    node.round.store(0, SeqCst);
+                    self.following.push(target);
+                }
+            }
+            _ if !self.shared.is_in(node, round - 1) => {}
+            _ => {
+                if phase == Phase::Reach {
+                    node.degree.fetch_add(1, SeqCst);
+                }
+                if node.round.compare_exchange(round - 1, round, SeqCst, SeqCst).is_ok() {
+                    self.following.push(target);
+                }
+            }
+        }
     }
 
     /// The number of a visited state. A worker may not find every state that others have inserted

@@ -4,7 +4,7 @@
 use contract::testing::{Graph, Random, Threads};
 use contract::{Limits, Outcome, StopReason, Successors, System, Trace, Verdict};
 use runs::Folder;
-use search::{Automaton, AutomatonEdge, Fairness, Product, Refutation, Task, catch_them_young, components, cycles_on_disk};
+use search::{Automaton, AutomatonEdge, Fairness, Product, Refutation, Task, catch_them_young, components, cycles_on_disk, staged_shared};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Compact, Plain};
@@ -92,10 +92,23 @@ fn compare_on_disk<S: System + Clone>(product: &Product<S>, task: &Task<'_>, exp
     assert_eq!(folder.files().unwrap(), [0; 0], "nothing is left behind");
 }
 
+/// The search with one worker for each stage finds the same.
+fn compare_in_stages<S: System + Clone>(product: &Product<S>, task: &Task<'_>, expected: &Outcome) {
+    let found = staged_shared(product, &Plain::new(), task);
+    match (&expected.verdict, &found.verdict) {
+        (Verdict::Violated(_), Verdict::Violated(violation)) => check_lasso(&mut product.clone(), &violation.trace),
+        (expected, found) => assert_eq!(expected, found),
+    }
+    if expected.verdict == Verdict::Holds {
+        assert_eq!(expected.statistics.states, found.statistics.states);
+    }
+}
+
 fn compare<S: System + Clone>(product: &Product<S>, threads: usize) -> bool {
     let task = Task { threads, ..Task::new(&Refutation) };
     let expected = components(product, Fairness::None, &Plain::new(), &task);
     let found = catch_them_young(product, &Plain::new(), &task);
+    compare_in_stages(product, &task, &expected);
     // A search on disk needs an automaton that accepts by states.
     let by_states = product.automaton().edges.iter().all(|own| own.iter().all(|edge| edge.marks == own[0].marks));
     if by_states && product.automaton().edges.len() < 6 {

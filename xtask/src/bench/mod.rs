@@ -51,9 +51,12 @@ pub struct Arguments {
     /// server
     #[arg(long)]
     lf: bool,
-    /// With `--reductions`: on the whole benchmark set
+    /// With `--reductions`: on the whole benchmark set, only the counts
     #[arg(long, requires = "reductions")]
     all: bool,
+    /// With `--reductions`: seconds for each search
+    #[arg(long, value_name = "N", default_value_t = 60, requires = "reductions")]
+    seconds: u64,
     /// Measure a temporal property, and the reduction, on both sides: the time, also in relation to
     /// plain exploration
     #[arg(long, conflicts_with_all = ["own", "callgrind", "compile_times"])]
@@ -110,8 +113,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.ltl {
         return crate::ltl::table(None, false);
     }
+    if arguments.reductions && arguments.all {
+        return crate::reductions::corpus::print(&arguments.corpus, &arguments.only, arguments.seconds, arguments.into.as_deref());
+    }
     if arguments.reductions {
-        return crate::reductions::table::print(&arguments.corpus, &arguments.only, arguments.all, !arguments.no_spin, 60);
+        return crate::reductions::table::print(&arguments.corpus, &arguments.only, !arguments.no_spin, arguments.seconds);
     }
     if arguments.chains {
         return crate::reductions::chains::print();

@@ -24,6 +24,12 @@ const CYCLES: [&str; 5] = ["-O3", "-w", "-DNOREDUCE", "-DNOFAIR", "-DMEMLIM=1200
 /// Arguments of a verifier that ignores every error and writes no trails.
 const PASS_OVER: [&str; 4] = ["-c0", "-A", "-E", "-n"];
 
+/// Options for the number of states that SPIN's defaults leave.
+const COUNTING: [&str; 5] = ["-O1", "-w", "-DSAFETY", "-DNOCLAIM", "-DMEMLIM=3000"];
+
+/// Arguments of a verifier that ignores every error, for at most a minute.
+const COUNT: [&str; 5] = ["-c0", "-A", "-E", "-n", "-Q1"];
+
 /// Arguments of a verifier that ends with the first accepting cycle.
 const ACCEPTING: [&str; 4] = ["-a", "-A", "-E", "-n"];
 
@@ -43,7 +49,7 @@ pub fn versions() -> Option<(String, String)> {
 /// A verifier, ready to run.
 pub struct Verifier {
     folder: PathBuf,
-    flags: [&'static str; 4],
+    flags: &'static [&'static str],
     /// The costs from the source to the program.
     pub built: Cost,
     depth: u64,
@@ -72,7 +78,7 @@ impl Verifier {
         let folder = root().join("target/bench").join(if options.is_empty() { "spin" } else { "spin-options" });
         let compiler: Vec<&str> = FULL.iter().chain(options).copied().collect();
         let built = make(&read(model)?, &folder, &UNCHANGED, &compiler)?;
-        Ok(Verifier { folder, flags: PASS_OVER, built, depth: DEPTH_FIRST, fit_table, table: None })
+        Ok(Verifier { folder, flags: &PASS_OVER, built, depth: DEPTH_FIRST, fit_table, table: None })
     }
 
     /// Builds a verifier with SPIN's reductions, with these options of SPIN.
@@ -80,7 +86,15 @@ impl Verifier {
         let compiler: Vec<&str> = FULL.into_iter().filter(|option| *option != "-DNOREDUCE").collect();
         let folder = root().join("target/bench/spin-reduced");
         let built = make(&read(model)?, &folder, options, &compiler)?;
-        Ok(Verifier { folder, flags: PASS_OVER, built, depth: DEPTH_FIRST, fit_table: false, table: None })
+        Ok(Verifier { folder, flags: &PASS_OVER, built, depth: DEPTH_FIRST, fit_table: false, table: None })
+    }
+
+    /// Builds a verifier with SPIN's defaults for a run of at most a minute. Only its count is
+    /// wanted, so it is compiled quickly.
+    pub fn counting(model: &Path) -> Result<Verifier, Failure> {
+        let folder = root().join("target/bench/spin-counting");
+        let built = make(&read(model)?, &folder, &[], &COUNTING)?;
+        Ok(Verifier { folder, flags: &COUNT, built, depth: DEPTH_FIRST, fit_table: false, table: None })
     }
 
     /// Builds a verifier that refutes a temporal formula, without reduction.
@@ -89,7 +103,7 @@ impl Verifier {
         let mut text = read(model)?;
         text.extend(format!("\nltl property {{ {formula} }}\n").bytes());
         let built = make(&text, &folder, &UNCHANGED, &CYCLES)?;
-        Ok(Verifier { folder, flags: ACCEPTING, built, depth: DEPTH_FIRST, fit_table: false, table: None })
+        Ok(Verifier { folder, flags: &ACCEPTING, built, depth: DEPTH_FIRST, fit_table: false, table: None })
     }
 
     /// The program.
@@ -99,7 +113,7 @@ impl Verifier {
 
     /// Its arguments.
     pub fn arguments(&self) -> Vec<String> {
-        let mut arguments = self.flags.map(str::to_owned).to_vec();
+        let mut arguments: Vec<String> = self.flags.iter().map(|&flag| flag.to_owned()).collect();
         arguments.push(format!("-m{}", self.depth));
         arguments.extend(self.table.map(|logarithm| format!("-w{logarithm}")));
         arguments

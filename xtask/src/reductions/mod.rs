@@ -8,6 +8,7 @@
 //! repeated: `--seed N --random 1`.
 
 pub mod chains;
+pub mod corpus;
 mod formulas;
 pub mod table;
 

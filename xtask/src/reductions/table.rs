@@ -30,9 +30,9 @@ struct Explored {
 }
 
 /// Prints the table.
-pub fn print(corpus: &Corpus, only: &[String], all: bool, with_spin: bool, seconds: u64) -> Result<(), Failure> {
+pub fn print(corpus: &Corpus, only: &[String], with_spin: bool, seconds: u64) -> Result<(), Failure> {
     let wanted = |model: &Model| match only {
-        [] => all || SEVEN.iter().any(|name| model.name.ends_with(name)),
+        [] => SEVEN.iter().any(|name| model.name.ends_with(name)),
         only => only.iter().any(|pattern| model.name.contains(pattern.as_str())),
     };
     let with_spin = with_spin && spin::versions().is_some();
@@ -74,7 +74,6 @@ pub fn print(corpus: &Corpus, only: &[String], all: bool, with_spin: bool, secon
         }
         let cost = breadth.as_ref().map(|breadth| breadth.nanoseconds / full.nanoseconds);
         means[7].add(cost);
-        let show = |number: Option<u64>| number.map_or_else(|| "–".to_owned(), |number| number.to_string());
         println!(
             "| {} | {} | {} | {} | {} | {} | {:.2} | {} | {} | {} |",
             model.name,
@@ -91,24 +90,35 @@ pub fn print(corpus: &Corpus, only: &[String], all: bool, with_spin: bool, secon
     }
     let [breadth, depth, passes, both, defaults, alone, ltsmin, cost] = means;
     println!("| geometric mean | 1 | {breadth} | {depth} | {passes} | {both} | {cost} | {defaults} | {alone} | {ltsmin} |");
-    println!("\nPasses, breadth first: {of_spin} of SPIN's defaults over {} models;", of_spin.count);
-    println!("{of_both} of the better of SPIN's defaults and LTSmin's stubborn sets over {} models.", of_both.count);
+    println!("\nPasses, breadth first: {of_spin} of SPIN's defaults over {} models;", of_spin.count());
+    println!("{of_both} of the better of SPIN's defaults and LTSmin's stubborn sets over {} models.", of_both.count());
     Ok(())
+}
+
+/// A number of states, if it is known.
+pub fn show(number: Option<u64>) -> String {
+    number.map_or_else(|| "–".to_owned(), |number| number.to_string())
 }
 
 /// A geometric mean.
 #[derive(Clone, Copy, Default)]
-struct Mean {
+pub struct Mean {
     logarithms: f64,
     count: u32,
 }
 
 impl Mean {
-    fn add(&mut self, number: Option<f64>) {
+    /// Adds a number, if there is one.
+    pub fn add(&mut self, number: Option<f64>) {
         if let Some(number) = number {
             self.logarithms += number.ln();
             self.count += 1;
         }
+    }
+
+    /// The number of numbers.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 }
 

@@ -6,7 +6,7 @@
 //! and a warning says so.
 
 use crate::graph::{Deterministic, Effect, Graph, Inner};
-use crate::model::{Action, Ex, Field, LtlNode, Model, Place, Scope, Target};
+use crate::model::{Action, Ex, Field, LtlNode, Model, Part, Place, Scope, Target};
 use source::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -192,6 +192,10 @@ pub(crate) fn reads(ex: &Ex, out: &mut Set) {
             reads(b, out);
         }
         Ex::Conditional(a, b, c) => [a, b, c].into_iter().for_each(|e| reads(e, out)),
+        Ex::After(parts, value) => {
+            parts.iter().for_each(|part| part_reads(part, out));
+            reads(value, out);
+        }
         Ex::Run { arguments, .. } => arguments.iter().for_each(|a| reads(a, out)),
         Ex::Poll { channel, fields, .. } => {
             reads(channel, out);
@@ -202,6 +206,21 @@ pub(crate) fn reads(ex: &Ex, out: &mut Set) {
             pid.iter().for_each(|p| reads(p, out));
             place.indices.iter().for_each(|i| reads(i, out));
         }
-        Ex::Const(_) | Ex::Pid | Ex::ProcessCount | Ex::Last | Ex::Timeout | Ex::NonProgress | Ex::Anything => {}
+        Ex::Const(_) | Ex::Pid | Ex::ProcessCount | Ex::Last | Ex::Timeout | Ex::NonProgress | Ex::Anything | Ex::Never(_) => {}
+    }
+}
+
+fn part_reads(part: &Part, out: &mut Set) {
+    match part {
+        Part::Assign(place, value) => {
+            place.indices.iter().for_each(|index| reads(index, out));
+            reads(value, out);
+        }
+        Part::Assert(condition) => reads(condition, out),
+        Part::Branch(condition, yes, no) => {
+            reads(condition, out);
+            yes.iter().chain(no).for_each(|part| part_reads(part, out));
+        }
+        Part::Jump(_) | Part::Label(_) => {}
     }
 }

@@ -77,7 +77,7 @@ pub fn hybrid(
     defines: &[(String, String)],
     comments: bool,
 ) -> (Option<Hybrid>, Vec<Diagnostic>) {
-    let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
+    let (tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines, false);
     let end = Span::point(file, map.text(file).len());
     let model = model(&tokens, &mut diagnostics);
     let promela = write(map, file, &model, comments);

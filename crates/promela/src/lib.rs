@@ -115,7 +115,7 @@ fn tokens(
     loader: &mut dyn Loader,
     defines: &[(String, String)],
 ) -> (Vec<token::Token>, Vec<Diagnostic>) {
-    let (mut tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines);
+    let (mut tokens, mut diagnostics) = preprocess::preprocess(map, file, loader, defines, true);
     if hybrid::is_hybrid(map.name(file)) {
         tokens = hybrid::model(&tokens, &mut diagnostics);
     }

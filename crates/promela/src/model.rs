@@ -7,6 +7,7 @@
 use crate::ast::{Binary, Ident, LoopParts, Probe, Unary};
 use crate::token::Text;
 use source::Span;
+use std::rc::Rc;
 
 /// A resolved model.
 #[derive(Debug, Default)]
@@ -219,6 +220,11 @@ pub enum Ex {
     Within(i32, i32, Box<Ex>),
     /// A choice between values.
     Conditional(Box<Ex>, Box<Ex>, Box<Ex>),
+    /// A value after statements of C that compute it. They change only scratch variables.
+    After(Rc<[Part]>, Box<Ex>),
+    /// A place in embedded C that is a violation if it is reached: its name among those of
+    /// [`bytecode::VIOLATIONS`].
+    Never(&'static str),
     /// The creation of a process.
     Run {
         /// Its type.
@@ -276,6 +282,21 @@ pub enum Ex {
         /// The variable among the locals of that type.
         place: Place,
     },
+}
+
+/// A statement of C before a value. Jumps lead forwards.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Stores a value in a scratch variable.
+    Assign(Place, Ex),
+    /// The expression must be true.
+    Assert(Ex),
+    /// A choice by a condition.
+    Branch(Ex, Vec<Part>, Vec<Part>),
+    /// Continues at a label.
+    Jump(u32),
+    /// A label.
+    Label(u32),
 }
 
 /// The destination of a value.

@@ -12,6 +12,7 @@ use crate::limits::{MAX_BYTES, MAX_INCLUDE_DEPTH, MAX_INCLUDES};
 use crate::macros::{Expander, Feed, Macros, TooMuch, macro_name};
 use crate::token::{Key, Op, Text, Tok, Token};
 use source::{Diagnostic, FileId, SourceMap, Span, did_you_mean};
+use std::collections::HashSet;
 
 /// A file that was asked for by `#include`.
 #[derive(Clone, Debug)]
@@ -72,18 +73,32 @@ impl Embedded {
 }
 
 /// The tokens of a file after preprocessing, without an end token, and the errors.
+///
+/// A directive after a `\` is for C's preprocessor. `directives_of_c` says that there is none, so
+/// that such directives are executed here; headers of C's own library are left out then.
 pub fn preprocess(
     map: &mut SourceMap,
     file: FileId,
     loader: &mut dyn Loader,
     defines: &[(String, String)],
+    directives_of_c: bool,
 ) -> (Vec<Token>, Vec<Diagnostic>) {
     let mut errors = Vec::new();
     let mut macros = Macros::default();
     for (name, value) in defines {
         define_from_outside(map, &mut macros, &mut errors, name, value);
     }
-    let mut source = FileStack { map, loader, files: Vec::new(), conditions: Vec::new(), bytes: 0, includes: 0, stopped: false };
+    let mut source = FileStack {
+        map,
+        loader,
+        directives_of_c,
+        c_files: HashSet::new(),
+        files: Vec::new(),
+        conditions: Vec::new(),
+        bytes: 0,
+        includes: 0,
+        stopped: false,
+    };
     source.enter(file, None, &mut errors);
     let mut tokens = Vec::new();
     let mut newline_before = false;
@@ -118,7 +133,8 @@ pub fn preprocess(
                 .with_hint("every `#if`, `#ifdef` and `#ifndef` needs its `#endif` in the same file"),
         );
     }
-    for (name, span) in macros.unused() {
+    let c_files = std::mem::take(&mut source.c_files);
+    for (name, span) in macros.unused().into_iter().filter(|(_, span)| !c_files.contains(&span.file)) {
         let known = source.map.files().flat_map(|(_, file)| words(file.text())).filter(|word| **word != *name);
         let hint = did_you_mean(&name, known);
         let message = format!("the model never uses `{name}`");
@@ -150,6 +166,8 @@ struct OpenFile {
     /// The number of conditions that were open when the file was entered.
     conditions: usize,
     renamed: Renamed,
+    /// Whether it is part of the C.
+    in_c: bool,
 }
 
 struct Condition {
@@ -167,6 +185,9 @@ struct Condition {
 struct FileStack<'a> {
     map: &'a mut SourceMap,
     loader: &'a mut dyn Loader,
+    directives_of_c: bool,
+    /// Files that directives for C's preprocessor include.
+    c_files: HashSet<FileId>,
     files: Vec<OpenFile>,
     conditions: Vec<Condition>,
     bytes: usize,
@@ -193,7 +214,11 @@ impl FileStack<'_> {
             return;
         }
         let tokens = lex(id, text).into_iter();
-        self.files.push(OpenFile { id, tokens, conditions: self.conditions.len(), renamed: Renamed::default() });
+        let in_c = self.in_c();
+        if in_c {
+            self.c_files.insert(id);
+        }
+        self.files.push(OpenFile { id, tokens, conditions: self.conditions.len(), renamed: Renamed::default(), in_c });
     }
 
     /// Ends reading.
@@ -201,6 +226,10 @@ impl FileStack<'_> {
         self.stopped = true;
         self.files.clear();
         self.conditions.clear();
+    }
+
+    fn in_c(&self) -> bool {
+        self.files.last().is_some_and(|file| file.in_c)
     }
 
     fn live(&self) -> bool {
@@ -216,6 +245,16 @@ impl FileStack<'_> {
             }
         }
         line
+    }
+
+    /// A directive for C's preprocessor. A file that it includes is part of the C.
+    fn directive_of_c(&mut self, hash: Span, macros: &mut Macros, errors: &mut Vec<Diagnostic>) {
+        let Some(depth) = self.files.len().checked_sub(1) else { return };
+        let outer = std::mem::replace(&mut self.files[depth].in_c, true);
+        self.directive(hash, macros, errors);
+        if let Some(file) = self.files.get_mut(depth) {
+            file.in_c = outer;
+        }
     }
 
     fn directive(&mut self, hash: Span, macros: &mut Macros, errors: &mut Vec<Diagnostic>) {
@@ -255,6 +294,8 @@ impl FileStack<'_> {
                 Some(name) => macros.undefine(&name),
                 None => errors.push(Diagnostic::error(span, "`#undef` needs a name")),
             },
+            // What C's own library declares is known.
+            "include" if self.in_c() && rest.first().is_some_and(|t| t.kind == Tok::Op(Op::Lt)) => {}
             "include" => self.include(span, rest, macros, errors),
             "line" => {
                 let Ok(rest) = expanded_line(rest, macros, errors) else { return };
@@ -428,6 +469,12 @@ impl Feed for FileStack<'_> {
             let conditions = file.conditions;
             let id = file.id;
             match file.tokens.next() {
+                Some(token) if self.directives_of_c && token.kind == Tok::Backslash && is_hash(file.tokens.as_slice().first()) => {
+                    let hash = file.tokens.next().unwrap_or(token);
+                    self.note_place(hash.span, macros);
+                    self.directive_of_c(hash.span, macros, errors);
+                    newline = true;
+                }
                 Some(token) if token.kind == Tok::Hash(false) && token.first => {
                     self.note_place(token.span, macros);
                     self.directive(token.span, macros, errors);
@@ -461,6 +508,10 @@ impl Feed for FileStack<'_> {
             }
         }
     }
+}
+
+fn is_hash(token: Option<&Token>) -> bool {
+    token.is_some_and(|token| token.kind == Tok::Hash(false) && !token.first)
 }
 
 /// A line of tokens as a feed.
@@ -513,7 +564,7 @@ mod tests {
                 Err(format!("{from} wants a file that is not there"))
             }
         };
-        let (tokens, errors) = preprocess(&mut map, file, &mut loader, &defines);
+        let (tokens, errors) = preprocess(&mut map, file, &mut loader, &defines, true);
         let words: Vec<String> = tokens
             .iter()
             .map(|t| {
@@ -550,7 +601,7 @@ mod tests {
     fn strings(text: &str) -> Vec<String> {
         let mut map = SourceMap::new();
         let file = map.add("main.pml", text);
-        let (tokens, errors) = preprocess(&mut map, file, &mut NoFiles, &[]);
+        let (tokens, errors) = preprocess(&mut map, file, &mut NoFiles, &[], true);
         assert!(errors.is_empty(), "{errors:?}");
         let string = |token: &Token| match &token.kind {
             Tok::Str(text) => Some(text.to_string()),
@@ -700,7 +751,7 @@ mod tests {
         let mut map = SourceMap::new();
         let text = "#define INC(v) v = v + ONE\n#define ONE 1\nINC(xy); z";
         let file = map.add("m", text);
-        let (tokens, _) = preprocess(&mut map, file, &mut NoFiles, &[]);
+        let (tokens, _) = preprocess(&mut map, file, &mut NoFiles, &[], true);
         let texts: Vec<&str> = tokens.iter().map(|t| map.snippet(t.span)).collect();
         assert_eq!(texts, ["INC(xy)", "INC(xy)", "INC(xy)", "INC(xy)", "INC(xy)", ";", "z"]);
     }

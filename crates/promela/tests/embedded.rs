@@ -34,10 +34,15 @@ fn mistakes_in_c_have_positions() {
     says("c_decl {\n\tint f(int a) { return a + b; }\n}\nbyte x;\ninit { c_code { now.x = f(1); } }", &["2:28: `b` is not declared in C"]);
     says("c_decl { int x }\ninit { skip }", &["C cannot be read here"]);
     says("byte x;\ninit { c_code { now.x = f(1); } }", &["there is no function `f`"]);
-    says("c_decl { int f(int a) { return f(a); } }\nbyte x;\ninit { c_code { now.x = f(1); } }", &["`f` calls itself"]);
     says("byte x;\ninit { c_expr { now.x++ } }", &["a condition in C must not change anything"]);
-    says("c_decl { int *p; }\ninit { skip }", &["a pointer cannot be part of a state"]);
-    says("c_decl { float f; }\ninit { skip }", &["only integers, structures and arrays"]);
+    says("c_decl { long double d; }\ninit { skip }", &["this type cannot be part of a state"]);
+    says("c_decl { union { int i; char c; } u; }\ninit { skip }", &["a `union` cannot be part of a state"]);
+    says("c_decl { struct s { struct s inside; }; }\ninit { skip }", &["this structure is not defined"]);
+    says("byte x;\ninit { c_code { now.x = rand(); } }", &["there is no function `rand` here"]);
+    says("c_decl { int n; int *p; }\ninit { c_code { short *q = (short *) &n; } }", &["a pointer to another type"]);
+    let recursive =
+        "c_decl { int f(int n, int *to) { int t; if (n) f(n - 1, &t); *to = n; return n; } int r; }\ninit { c_code { f(3, &r); } }";
+    says(recursive, &["the address of a variable of a function that calls itself"]);
     says("c_decl { int a[4]; }\nc_track \"&a\" \"sizeof(int)\"\ninit { skip }", &["`a` has 16 bytes, and 4 are tracked"]);
     says("c_track \"&a\" \"4\"\ninit { skip }", &["there is no variable `a` of C"]);
     says("c_state \"int x\" \"Nowhere\"\ninit { skip }", &["`Nowhere` is not a scope"]);
@@ -61,9 +66,15 @@ fn what_a_fragment_does_wrong_is_a_fault() {
         ("now.x = now.a[now.zero - 1];", "invalid array index"),
         ("while (1) ;", "endless sequence"),
         ("for (;;) { now.x = 1; now.x = 0; }", "endless sequence"),
-        ("now.big = now.big * 70000l * 70000l;", "overflow"),
+        ("int *p = &now.big_i; if (now.zero == 0) p = 0; *p = 1;", "access outside memory"),
+        ("int *p = now.row; p += 5 + now.zero; now.x = *p;", "access outside memory"),
+        ("now.x = endless(1);", "invalid array index"),
+        ("char t[3] = \"abc\"; now.x = strlen(t);", "invalid array index"),
     ] {
-        let text = format!("byte x = 7, zero, a[4];\nc_state \"long big\" \"Global\" \"1\"\ninit {{ c_code {{ {body} }} }}");
+        let text = format!(
+            "c_decl {{ int endless(int n) {{ return 1 + endless(n); }} }}\nbyte x = 7, zero, a[4];\nint big_i, row[5];\n\
+             init {{ c_code {{ {body} }} }}"
+        );
         let found = violations(&text);
         assert!(found.iter().any(|violation| violation.contains(wanted)), "{body}: {found:?}, wanted {wanted}");
     }
@@ -98,4 +109,37 @@ fn a_variable_that_matters_is_not_forgotten() {
     let (map, compiled) = compile_text(text);
     assert!(compiled.diagnostics.iter().any(|d| d.message.contains("the behaviour depends on `n`")), "{:?}", compiled.diagnostics);
     assert!(explore(verified(&map, compiled), 1000).expect("few states").states > 6);
+}
+
+/// What a C compiler gives for expressions is written beside them.
+#[test]
+fn numbers_of_64_bits_and_with_a_point_are_those_of_c() {
+    let text = "byte r; int n = 7;\ninit {\n\tc_code {\n\t\tunsigned long h = 5381; for (int i = 0; i < 20; i++) h = h * 33 + i;\n\
+                \t\tassert(h == 5004773482855251139ul); assert(h % 1000003ul == 845402ul && h / 1000003ul == 5004758468579ul);\n\
+                \t\tlong m = -9000000000l; assert(m / 7 == -1285714285l && m % 7 == -5 && (m >> 3) == -1125000000l);\n\
+                \t\tassert((unsigned long) m >> 60 == 15 && (m < 0) && m * m == 7213023705161793536l);\n\
+                \t\tlong s = now.n; s <<= now.n * 5; assert(s == 240518168576l); s = ~s; assert(s == -240518168577l); s++; assert(-s == 240518168576l);\n\
+                \t\tdouble d = now.n; d = d / 3; assert(d > 2.33 && d < 2.34 && (int) (d * 3) == 7); assert(d * 3 == 7.0);\n\
+                \t\tdouble e = 0.1 * now.n; assert(e == 0.70000000000000007 && e != 0.7); e -= 0.7; assert(e == 1.1102230246251565e-16);\n\
+                \t\tfloat f = now.n; f = f / 3; assert(f == 2.33333325f); double w = f; assert(w == 2.3333332538604736);\n\
+                \t\tassert((long) (d * 1e15) == 2333333333333333l && (int) -d == -2 && (char) (d * 100) == -23);\n\
+                \t\tassert(sqrt(now.n * now.n) == 7 && sqrt(2.0 * now.n) == 3.7416573867739413 && floor(-d) == -3 && ceil(d) == 3 && fabs(-d) == d);\n\
+                \t\tdouble tiny = 1e-300; tiny = tiny * tiny; assert(tiny == 0 && !tiny); double big = 1e300; big = big * big; assert(big > 1e308);\n\
+                \t\tassert(big - big != big - big); float g = 16777217; assert(g == 16777216);\n\t}\n}";
+    assert_eq!(violations(text), Vec::<String>::new());
+}
+
+#[test]
+fn pointers_move_and_are_compared() {
+    let text = "byte r;\nc_decl { int a[4] = { 3, 1, 4, 1 }; struct p { char *name; struct p *next; } x, y; struct p *list;\n\
+                \tint sum(int *v, int n) { int s = 0; while (n--) s += *v++; return s; }\n\
+                \tint twice(int n) { return 2 * n; }  int apply(int (*f)(int), int n) { return f(n); } }\n\
+                init {\n\tc_code {\n\t\tassert(sum(a, 4) == 9 && sum(a + 1, 2) == 5); int *p = &a[3]; assert(p - a == 3 && p > a && *(p - 1) == 4);\n\
+                \t\tx.name = \"first\"; y.name = \"second\"; x.next = &y; y.next = 0; list = &x; int n = 0;\n\
+                \t\tfor (struct p *q = list; q; q = q->next) n += strlen(q->name); assert(n == 11);\n\
+                \t\tassert(strcmp(x.name, y.name) < 0 && *strchr(y.name, 'o') == 'o' && strstr(y.name, \"con\") == y.name + 2);\n\
+                \t\tchar t[12]; strcpy(t, x.name); strcat(t, \"-\"); strncat(t, y.name, 3); assert(strlen(t) == 9 && strcmp(t, \"first-sec\") == 0);\n\
+                \t\tint b[4]; memcpy(b, a, 2 * sizeof(int)); memset(b + 2, 0, 2 * sizeof(int)); assert(sum(b, 4) == 4); memmove(b + 1, b, 3 * sizeof(int)); assert(b[1] == 3 && b[2] == 1);\n\
+                \t\tassert(apply(twice, 4) == 8 && apply(&twice, 1) == 2); assert(atoi(\" -42x\") == -42 && toupper('a') == 'A');\n\t}\n}";
+    assert_eq!(violations(text), Vec::<String>::new());
 }

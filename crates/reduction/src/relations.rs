@@ -14,7 +14,7 @@ use crate::cycles::{self, Move};
 use crate::places::Places;
 use crate::steps::{Class, Condition, Conjunct, Extractor, Relation, Step};
 use bytecode::{Location, Mode, Op, ProcessId, Verified};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use stepgraph::{Binary, StepGraph};
 
 /// The largest numbers of steps and nodes of a program.
@@ -434,15 +434,27 @@ fn follow(step: &mut Step, next: &Step, places: &Places, deterministic: bool) {
 
 /// Whether there is a cycle among the nodes.
 fn has_cycle(nodes: &BTreeSet<usize>, edges: &[(usize, usize)]) -> bool {
-    let mut left: BTreeSet<usize> = nodes.clone();
-    loop {
-        let leads_on = |node: &usize| edges.iter().any(|(from, to)| from == node && left.contains(to));
-        let kept: BTreeSet<usize> = left.iter().copied().filter(|node| leads_on(node)).collect();
-        if kept.len() == left.len() {
-            return !left.is_empty();
-        }
-        left = kept;
+    // A node from which no edge leads on is taken out, with the edges to it, as long as there is one.
+    let mut leaving: BTreeMap<usize, usize> = nodes.iter().map(|node| (*node, 0)).collect();
+    let mut before: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (from, to) in edges.iter().filter(|(from, to)| nodes.contains(from) && nodes.contains(to)) {
+        leaving.entry(*from).and_modify(|count| *count += 1);
+        before.entry(*to).or_default().push(*from);
     }
+    let mut ended: Vec<usize> = leaving.iter().filter(|(_, count)| **count == 0).map(|(node, _)| *node).collect();
+    let mut left = nodes.len();
+    while let Some(node) = ended.pop() {
+        left -= 1;
+        for from in before.remove(&node).unwrap_or_default() {
+            if let Some(count) = leaving.get_mut(&from) {
+                *count -= 1;
+                if *count == 0 {
+                    ended.push(from);
+                }
+            }
+        }
+    }
+    left > 0
 }
 
 /// Whether two steps of different processes can be taken in either order, with the same result,

@@ -1,9 +1,10 @@
 //! Expressions: code that leaves their value on the stack.
 
-use super::emitter::Emitter;
+use super::emitter::{Emitter, Mark};
 use crate::ast::{Binary, Probe, Unary};
-use crate::model::{Ex, Place, Scope};
-use bytecode::{FieldMask, GlobalId, LocalId, Op, ProcessId, Receive, Register};
+use crate::model::{Ex, Part, Place, Scope};
+use bytecode::{FieldMask, GlobalId, LabelKind, LocalId, Op, ProcessId, Receive, Register, VIOLATION};
+use std::collections::HashMap;
 
 /// A register that no receive uses at this point.
 const SPARE: Register = Register(31);
@@ -52,6 +53,16 @@ impl Emitter<'_> {
                 self.place(otherwise);
                 self.expr(b);
                 self.place(end);
+            }
+            Ex::After(parts, value) => {
+                self.parts(parts, &mut HashMap::new());
+                self.expr(value);
+            }
+            Ex::Never(what) => {
+                self.constant(0);
+                let name = format!("{VIOLATION}{what}_{}", self.address().0);
+                self.label(name, LabelKind::default());
+                self.emit(Op::Range { least: 1, greatest: 1 });
             }
             Ex::Run { process, arguments, priority } => self.run(*process, arguments, *priority),
             Ex::Probe(probe, channel) => {
@@ -106,6 +117,40 @@ impl Emitter<'_> {
                 } else {
                     self.index(&place.indices, &dimensions);
                     self.emit(Op::Ldrx { var });
+                }
+            }
+        }
+    }
+
+    /// Statements of C before a value. All jumps lead forwards, so every path is finite.
+    fn parts(&mut self, parts: &[Part], labels: &mut HashMap<u32, Mark>) {
+        for part in parts {
+            match part {
+                Part::Assign(place, value) => {
+                    self.expr(value);
+                    self.store(place);
+                }
+                Part::Assert(condition) => {
+                    self.expr(condition);
+                    self.emit(Op::Assert {});
+                }
+                Part::Branch(condition, yes, no) => {
+                    let (otherwise, end) = (self.mark(), self.mark());
+                    self.expr(condition);
+                    self.emit(Op::Jmpz { target: otherwise.addr() });
+                    self.parts(yes, labels);
+                    self.emit(Op::Jmp { target: end.addr() });
+                    self.place(otherwise);
+                    self.parts(no, labels);
+                    self.place(end);
+                }
+                Part::Jump(label) => {
+                    let mark = *labels.entry(*label).or_insert_with(|| self.mark());
+                    self.emit(Op::Jmp { target: mark.addr() });
+                }
+                Part::Label(label) => {
+                    let mark = *labels.entry(*label).or_insert_with(|| self.mark());
+                    self.place(mark);
                 }
             }
         }

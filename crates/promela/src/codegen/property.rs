@@ -222,6 +222,8 @@ fn unsuitable(ex: &Ex) -> Option<&'static str> {
     match ex {
         Ex::Pid => Some("`_pid`"),
         Ex::Run { .. } => Some("`run`"),
+        Ex::After(..) => Some("statements of C"),
+        Ex::Never(_) => Some("a pointer of C"),
         Ex::Load(place) if place.scope == Scope::Local => Some("a local variable"),
         Ex::Load(place) => place.indices.iter().find_map(unsuitable),
         Ex::Unary(_, a) | Ex::Probe(_, a) | Ex::Enabled(a) | Ex::PcValue(a) | Ex::GetPriority(a) => unsuitable(a),

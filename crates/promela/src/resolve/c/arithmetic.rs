@@ -1,6 +1,6 @@
 //! Arithmetic of C on values: lazy operators, overflow, unsigned division and shifts.
 
-use super::expression::{Value, binary, exact, int, is_const, is_truth, within};
+use super::expression::{Value, binary, int, is_const, is_truth};
 use super::types::{CType, Int, Number};
 use super::{Lower, Stop};
 use crate::ast::Binary;
@@ -11,17 +11,24 @@ use lang_c::span::{Node as CNode, Span as CSpan};
 impl Lower<'_, '_> {
     /// `a && b`, `a || b`.
     pub(super) fn lazy(&mut self, lhs: &CNode<Expression>, rhs: &CNode<Expression>, and: bool, at: CSpan) -> Result<Value, Stop> {
-        let a = self.value(lhs)?.ex;
+        let a = self.condition(lhs)?;
         match is_const(&a) {
             Some(n) if (n == 0) == and => return Ok(int(Ex::Const(i32::from(!and)))),
             _ => {}
         }
         let before = std::mem::take(&mut self.out);
-        let b = self.value(rhs)?.ex;
+        let knowledge = self.knowledge();
+        let b = self.condition(rhs)?;
+        self.know_either(knowledge);
         let code = std::mem::replace(&mut self.out, before);
         let op = if and { Binary::And } else { Binary::Or };
         if code.is_empty() {
             return Ok(int(binary(op, a, b)));
+        }
+        if is_const(&a).is_some() {
+            // The first operand does not decide.
+            self.out.extend(code);
+            return Ok(int(if is_truth(&b) { b } else { binary(Binary::Ne, b, Ex::Const(0)) }));
         }
         let truth = |ex: Ex| int(if is_truth(&ex) { ex } else { binary(Binary::Ne, ex, Ex::Const(0)) });
         let decided = int(Ex::Const(i32::from(!and)));
@@ -40,7 +47,14 @@ impl Lower<'_, '_> {
             return self.shift(op, a, b, at);
         }
         let number = a.number.max(b.number);
-        let (x, y) = (self.converted(a, number), self.converted(b, number));
+        if number >= Number::F32 {
+            return self.float_arithmetic(op, a, b, at);
+        }
+        let (a, b) = (self.converted(a, number, at)?, self.converted(b, number, at)?);
+        if number >= Number::I64 {
+            return self.wide(op, a, b, number, at);
+        }
+        let (x, y) = (a.ex, b.ex);
         let comparison = matches!(op, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge);
         let ex = match (number, op) {
             (Number::U32, Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge) => {
@@ -48,17 +62,14 @@ impl Lower<'_, '_> {
                 binary(op, sign(x), sign(y))
             }
             (Number::U32, Binary::Div | Binary::Rem) => return self.unsigned_division(op, x, y, at),
-            (Number::I64, Binary::Add | Binary::Sub | Binary::Mul) | (Number::U64, Binary::Add | Binary::Mul) => exact(op, x, y),
-            (Number::U64, Binary::Sub) => within(0, i32::MAX, exact(op, x, y)),
-            (Number::I64, Binary::Div | Binary::Rem) => binary(op, within(-i32::MAX, i32::MAX, x), y),
             _ => binary(op, x, y),
         };
-        Ok(Value { ex, number: if comparison { Number::I32 } else { number } })
+        Ok(Value::of(ex, if comparison { Number::I32 } else { number }))
     }
 
     /// Unsigned division by a signed one of half the number (Hacker's Delight, section 9-3).
     fn unsigned_division(&mut self, op: Binary, x: Ex, y: Ex, at: CSpan) -> Result<Value, Stop> {
-        let done = |ex| Ok(Value { ex, number: Number::U32 });
+        let done = |ex| Ok(Value::of(ex, Number::U32));
         if let (Some(a), Some(b)) = (is_const(&x), is_const(&y))
             && b != 0
         {
@@ -88,11 +99,17 @@ impl Lower<'_, '_> {
             return Ok(ex);
         }
         let slot = self.temporary(&CType::Int(Int::new(32, false)), at)?;
-        self.store(&slot, Value { ex, number: Number::U32 }, at)?;
+        self.store(&slot, Value::of(ex, Number::U32), at)?;
         Ok(self.load(&slot, at)?.ex)
     }
 
     fn shift(&mut self, op: Binary, a: Value, b: Value, at: CSpan) -> Result<Value, Stop> {
+        if a.number >= Number::F32 || b.number >= Number::F32 {
+            return Err(self.wrong(at, "a number with a point cannot be shifted"));
+        }
+        if a.number >= Number::I64 {
+            return self.wide_shift(op, a, b.ex, at);
+        }
         let (x, by) = (a.ex, b.ex);
         let ex = match (a.number, op) {
             (Number::U32, Binary::Shr) => match is_const(&by) {
@@ -104,16 +121,8 @@ impl Lower<'_, '_> {
                     Ex::Conditional(Box::new(by), Box::new(moved), Box::new(x))
                 }
             },
-            (Number::I64 | Number::U64, Binary::Shl) => match is_const(&by) {
-                Some(n @ 0..=30) => exact(Binary::Mul, x, Ex::Const(1 << n)),
-                _ => return Err(self.wrong(at, "a number of 64 bits is shifted only by a number of places from 0 to 30")),
-            },
-            (Number::I64 | Number::U64, _) => match is_const(&by) {
-                Some(n @ 0..=31) => binary(Binary::Shr, x, Ex::Const(n)),
-                _ => return Err(self.wrong(at, "a number of 64 bits is shifted only by a number of places from 0 to 31")),
-            },
             _ => binary(op, x, by),
         };
-        Ok(Value { ex, number: a.number })
+        Ok(Value::of(ex, a.number))
     }
 }

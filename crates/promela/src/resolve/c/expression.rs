@@ -1,9 +1,9 @@
 //! Expressions of C: their values and their effects.
 
-use super::types::{CType, Int, Number};
+use super::types::{CType, Number};
 use super::{Binding, Lower, Object, Stop};
 use crate::ast::{Binary, Unary};
-use crate::model::{Action, Ex, Node, Stm, Target};
+use crate::model::{Action, Ex, Node, Place, Stm, Target};
 use crate::resolve::constant;
 use lang_c::ast::{BinaryOperator, Constant, Expression, IntegerBase, IntegerSize, UnaryOperator};
 use lang_c::span::{Node as CNode, Span as CSpan};
@@ -14,8 +14,23 @@ const MAX_COPIED: usize = 4096;
 /// The value of an expression.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
+    /// The value, or its low 32 bits.
     pub ex: Ex,
+    /// The high 32 bits of a value of 64. Without them they repeat the sign of the low ones.
+    pub high: Option<Ex>,
     pub number: Number,
+}
+
+impl Value {
+    /// A value of 32 bits, or one of 64 that is the same with its sign extended.
+    pub fn of(ex: Ex, number: Number) -> Value {
+        Value { ex, high: None, number }
+    }
+
+    /// The parts of its expressions.
+    pub fn size(&self) -> usize {
+        super::wide::size(&self.ex) + self.high.as_ref().map_or(0, super::wide::size)
+    }
 }
 
 /// An argument of a function.
@@ -28,7 +43,7 @@ pub(super) enum Argument {
 }
 
 pub(super) fn int(ex: Ex) -> Value {
-    Value { ex, number: Number::I32 }
+    Value::of(ex, Number::I32)
 }
 
 pub(super) fn is_const(ex: &Ex) -> Option<i32> {
@@ -54,27 +69,25 @@ pub(super) fn unary(op: Unary, a: Ex) -> Ex {
     }
 }
 
-/// The value, which must lie between bounds.
-pub(super) fn within(low: i32, high: i32, a: Ex) -> Ex {
-    match a {
-        Ex::Const(n) if (low..=high).contains(&n) => Ex::Const(n),
-        a => Ex::Within(low, high, Box::new(a)),
-    }
+/// A number of 64 bits.
+pub(super) fn number_of(bits: u64, number: Number) -> Value {
+    let (ex, high) = (Ex::Const(bits as u32 as i32), (bits >> 32) as u32 as i32);
+    let repeats = matches!(number, Number::I32 | Number::U32 | Number::F32) || high == (bits as u32 as i32) >> 31;
+    Value { ex, high: (!repeats || number == Number::F64).then_some(Ex::Const(high)), number }
 }
 
-/// The exact result, which must fit.
-pub(super) fn exact(op: Binary, a: Ex, b: Ex) -> Ex {
-    if let (Some(x), Some(y)) = (is_const(&a), is_const(&b)) {
-        let value = match op {
-            Binary::Add => x.checked_add(y),
-            Binary::Sub => x.checked_sub(y),
-            _ => x.checked_mul(y),
-        };
-        if let Some(value) = value {
-            return Ex::Const(value);
-        }
+/// The sign of a number of 32 bits in all bits.
+pub(super) fn sign(ex: Ex) -> Ex {
+    binary(Binary::Shr, ex, Ex::Const(31))
+}
+
+/// The high 32 bits of a value.
+pub(super) fn upper(value: &Value) -> Ex {
+    match (&value.high, value.number) {
+        (Some(high), _) => high.clone(),
+        (None, Number::U32) => Ex::Const(0),
+        (None, _) => sign(value.ex.clone()),
     }
-    Ex::Exact(op, Box::new(a), Box::new(b))
 }
 
 pub(super) fn is_truth(ex: &Ex) -> bool {
@@ -100,56 +113,49 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// A value converted to a type.
-    pub(super) fn converted(&mut self, value: Value, to: Number) -> Ex {
-        let Value { ex, number } = value;
-        match (number, to) {
-            (Number::U32, Number::I64 | Number::U64) | (Number::I32 | Number::I64, Number::U64) => within(0, i32::MAX, ex),
-            _ => ex,
-        }
-    }
-
-    /// The value that a variable of this type holds after the value was stored. The variable itself
-    /// keeps the low bits.
-    pub(super) fn narrowed(&mut self, value: Value, to: Int) -> Ex {
-        if to.truth {
-            return if is_truth(&value.ex) { value.ex } else { binary(Binary::Ne, value.ex, Ex::Const(0)) };
-        }
-        let ex = self.converted(value, to.number());
-        match (to.bits, to.signed) {
-            (1..=15 | 17..=31, true) => {
-                let shift = Ex::Const(32 - i32::from(to.bits));
-                binary(Binary::Shr, binary(Binary::Shl, ex, shift.clone()), shift)
-            }
-            _ => ex,
-        }
-    }
-
-    /// Like `narrowed`, for an expression that is used without being stored.
-    fn cast(&mut self, value: Value, to: Int) -> Value {
-        let ex = self.narrowed(value, to);
-        let ex = match (to.bits, to.signed) {
-            (1..=31, false) if !to.truth => binary(Binary::BitAnd, ex, Ex::Const(((1u32 << to.bits) - 1) as i32)),
-            (16, true) => {
-                let shift = Ex::Const(16);
-                binary(Binary::Shr, binary(Binary::Shl, ex, shift.clone()), shift)
-            }
-            _ => ex,
-        };
-        Value { ex, number: to.number() }
-    }
-
     pub(super) fn load(&mut self, object: &Object, at: CSpan) -> Result<Value, Stop> {
+        if let CType::Array(..) = object.ty {
+            return Ok(Value::of(self.address_of(object, at)?, Number::U32));
+        }
+        let Some(number) = object.ty.number() else { return Err(self.wrong(at, "a structure is not a number: a field is missing")) };
+        if let Some(address) = object.at.clone() {
+            let ty = object.ty.clone();
+            let (ex, high) = self.load_at(&address, &ty, at)?;
+            return Ok(Value { ex, high, number });
+        }
         let place = self.scalar(object, at)?;
-        let CType::Int(int) = object.ty else { return Err(Stop) };
-        Ok(Value { ex: Ex::Load(place), number: int.number() })
+        let high = object.ty.is_wide().then(|| self.loaded(Place { leaf: place.leaf + 1, ..place.clone() }));
+        Ok(Value { ex: self.loaded(place), high, number })
+    }
+
+    pub(super) fn loaded(&mut self, place: Place) -> Ex {
+        self.known_value(&place).map_or(Ex::Load(place), Ex::Const)
     }
 
     pub(super) fn store(&mut self, object: &Object, value: Value, at: CSpan) -> Result<(), Stop> {
+        let value = self.fitted(value, &object.ty, at)?;
+        if let Some(address) = object.at.clone() {
+            let ty = object.ty.clone();
+            return self.store_at(&address, &ty, value, at);
+        }
         let place = self.scalar(object, at)?;
-        let CType::Int(int) = object.ty else { return Err(Stop) };
-        let ex = self.narrowed(value, int);
-        self.emit(Action::Assign(Target::Place(place), ex), at)
+        if !object.ty.is_wide() {
+            return self.emit(Action::Assign(Target::Place(place), value.ex), at);
+        }
+        let upper = Place { leaf: place.leaf + 1, ..place.clone() };
+        match value.high {
+            Some(high) => {
+                // The low half is stored first, so the high one must not be computed from it.
+                let high = self.steady(&high, at)?;
+                self.emit(Action::Assign(Target::Place(place), value.ex), at)?;
+                self.emit(Action::Assign(Target::Place(upper), high), at)
+            }
+            None => {
+                self.emit(Action::Assign(Target::Place(place.clone()), value.ex.clone()), at)?;
+                let low = if is_const(&value.ex).is_some() { value.ex } else { self.loaded(place) };
+                self.emit(Action::Assign(Target::Place(upper), sign(low)), at)
+            }
+        }
     }
 
     /// Evaluates an expression for its effects.
@@ -180,7 +186,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn assign(&mut self, lhs: &CNode<Expression>, rhs: &CNode<Expression>, at: CSpan) -> Result<Object, Stop> {
+    pub(super) fn assign(&mut self, lhs: &CNode<Expression>, rhs: &CNode<Expression>, at: CSpan) -> Result<Object, Stop> {
         if let Expression::Identifier(name) = &lhs.node
             && let Some(Binding::Value(_, to)) = self.binding(&name.node.name)
         {
@@ -193,35 +199,53 @@ impl Lower<'_, '_> {
             self.copy(&object, &from, at)?;
             return Ok(object);
         }
-        let value = self.value(rhs)?;
+        let object = self.fixed_if_needed(object, rhs, at)?;
+        let value = match object.ty {
+            CType::Pointer(_) => Value::of(self.address(rhs)?, Number::U32),
+            _ => self.value(rhs)?,
+        };
         self.store(&object, value, at)?;
         Ok(object)
     }
 
     /// Gives a new value to a variable whose value is an expression.
-    fn rebind(&mut self, name: &str, value: Value, to: Int, at: CSpan) -> Result<Object, Stop> {
-        let value = self.cast(value, to);
+    fn rebind(&mut self, name: &str, value: Value, to: CType, at: CSpan) -> Result<Object, Stop> {
+        let value = self.cast(value, &to, at)?;
         let scope = self.scopes.iter_mut().rev().find(|scope| scope.contains_key(name));
         match scope.and_then(|scope| scope.get_mut(name)) {
             Some(binding) => *binding = Binding::Value(value, to),
             None => return Err(self.wrong(at, "a condition in C must not change anything")),
         }
         // The object of such a variable is never used.
-        Ok(Object { scope: crate::model::Scope::Local, leaf: usize::MAX, indices: Vec::new(), ty: CType::Void })
+        Ok(Object { scope: crate::model::Scope::Local, leaf: usize::MAX, indices: Vec::new(), ty: CType::Void, at: None })
     }
 
     fn change(&mut self, target: &CNode<Expression>, op: Binary, by: Value, at: CSpan) -> Result<Object, Stop> {
         if let Expression::Identifier(name) = &target.node
             && let Some(Binding::Value(old, to)) = self.binding(&name.node.name)
         {
-            let value = self.arithmetic(op, old, by, at)?;
+            let value = self.stepped(&to, op, old, by, at)?;
             return self.rebind(&name.node.name, value, to, at);
         }
         let object = self.object(target)?;
+        let object = self.fixed(object, at)?;
         let old = self.load(&object, at)?;
-        let value = self.arithmetic(op, old, by, at)?;
+        let value = self.stepped(&object.ty.clone(), op, old, by, at)?;
         self.store(&object, value, at)?;
         Ok(object)
+    }
+
+    /// A number or a pointer after `+=` and the like.
+    fn stepped(&mut self, ty: &CType, op: Binary, old: Value, by: Value, at: CSpan) -> Result<Value, Stop> {
+        let CType::Pointer(to) = ty else { return self.arithmetic(op, old, by, at) };
+        let size = Ex::Const(self.size(to).0 as i32);
+        Ok(Value::of(binary(op, old.ex, binary(Binary::Mul, by.ex, size)), Number::U32))
+    }
+
+    /// The object with indices that the evaluation of an expression does not change.
+    fn fixed_if_needed(&mut self, object: Object, beside: &CNode<Expression>, at: CSpan) -> Result<Object, Stop> {
+        let simple = matches!(beside.node, Expression::Constant(_) | Expression::Identifier(_) | Expression::Member(_));
+        if simple || self.pure { Ok(object) } else { self.fixed(object, at) }
     }
 
     /// Copies a structure, scalar by scalar.
@@ -285,11 +309,12 @@ impl Lower<'_, '_> {
                 match self.binding(name) {
                     Some(Binding::Value(value, _)) => Ok(value),
                     Some(Binding::Object(object)) => self.load(&object, e.span),
-                    Some(Binding::Pointer(_)) => Err(self.wrong(e.span, "a pointer is not a number")),
+                    Some(Binding::Pointer(object)) => Ok(Value::of(self.address_of(&object, e.span)?, Number::U32)),
                     None => match (self.r.c.constants.get(name), name.as_str()) {
                         (Some(&value), _) => Ok(int(Ex::Const(value))),
                         (None, "true") => Ok(int(Ex::Const(1))),
-                        (None, "false") => Ok(int(Ex::Const(0))),
+                        (None, "false" | "NULL") => Ok(int(Ex::Const(0))),
+                        _ if self.is_function(e) => Ok(Value::of(self.address(e)?, Number::U32)),
                         _ => Err(self.unknown(name, e.span)),
                     },
                 }
@@ -308,22 +333,28 @@ impl Lower<'_, '_> {
             }
             Expression::SizeOfTy(size) => {
                 let ty = self.type_name(&size.node.0)?;
-                Ok(Value { ex: Ex::Const(self.size(&ty).0 as i32), number: Number::U64 })
+                Ok(Value::of(Ex::Const(self.size(&ty).0 as i32), Number::U64))
             }
             Expression::SizeOfVal(size) => {
-                let object = self.object(&size.node.0)?;
-                Ok(Value { ex: Ex::Const(self.size(&object.ty).0 as i32), number: Number::U64 })
+                if let Expression::StringLiteral(text) = &size.node.0.node {
+                    let length = super::strings::bytes(&text.node).len();
+                    return Ok(Value::of(Ex::Const(length as i32), Number::U64));
+                }
+                let Some(ty) = self.type_of(&size.node.0) else { return Err(self.wrong(e.span, "the type of this is not known")) };
+                Ok(Value::of(Ex::Const(self.size(&ty).0 as i32), Number::U64))
             }
             Expression::UnaryOperator(operation) => self.unary(&operation.node.operator.node, &operation.node.operand, e.span),
             Expression::BinaryOperator(operation) => self.operation(&operation.node, e.span),
             Expression::Cast(cast) => {
                 let to = self.type_name(&cast.node.type_name)?;
-                let CType::Int(to) = to else { return Err(self.wrong(e.span, "only numbers can be converted")) };
+                if let CType::Pointer(_) = to {
+                    return Ok(Value::of(self.address(e)?, Number::U32));
+                }
                 let value = self.value(&cast.node.expression)?;
-                Ok(self.cast(value, to))
+                self.cast(value, &to, e.span)
             }
             Expression::Conditional(conditional) => {
-                let condition = self.value(&conditional.node.condition)?.ex;
+                let condition = self.condition(&conditional.node.condition)?;
                 let (yes, no) = (&conditional.node.then_expression, &conditional.node.else_expression);
                 match is_const(&condition) {
                     Some(0) => self.value(no),
@@ -340,6 +371,7 @@ impl Lower<'_, '_> {
                 let value = self.call(e)?;
                 value.ok_or_else(|| self.wrong(e.span, "this function returns no value"))
             }
+            Expression::StringLiteral(_) => Ok(Value::of(self.address(e)?, Number::U32)),
             _ => Err(self.wrong(e.span, "this expression of C is not supported")),
         }
     }
@@ -353,25 +385,30 @@ impl Lower<'_, '_> {
         no: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
         let before = std::mem::take(&mut self.out);
+        let knowledge = self.knowledge();
         let first = yes(self)?;
+        let after = self.knowledge();
+        self.know(knowledge);
         let mut first_code = std::mem::take(&mut self.out);
         let second = no(self)?;
+        self.know_either(after);
         let mut second_code = std::mem::replace(&mut self.out, before);
         let number = first.number.max(second.number);
-        let (a, b) = (self.converted(first, number), self.converted(second, number));
+        let (a, b) = (self.converted(first, number, at)?, self.converted(second, number, at)?);
         if first_code.is_empty() && second_code.is_empty() {
-            return Ok(Value { ex: Ex::Conditional(Box::new(condition), Box::new(a), Box::new(b)), number });
+            let either = |a: Ex, b: Ex| Ex::Conditional(Box::new(condition.clone()), Box::new(a), Box::new(b));
+            let high = (a.high.is_some() || b.high.is_some()).then(|| either(upper(&a), upper(&b)));
+            return Ok(Value { ex: either(a.ex, b.ex), high, number });
         }
-        let bits = if number >= Number::I64 { 64 } else { 32 };
-        let signed = matches!(number, Number::I32 | Number::I64);
-        let slot = self.temporary(&CType::Int(Int::new(bits, signed)), at)?;
-        let place = self.scalar(&slot, at)?;
+        let slot = self.temporary(&number.variable(), at)?;
+        self.know_nothing();
+        let mut store = |value: Value| self.apart(|lower| lower.store(&slot, value, at));
+        first_code.append(&mut store(a)?);
+        second_code.append(&mut store(b)?);
+        self.know_nothing();
         let span = self.at(at);
-        let store = |ex| Stm { node: Node::Basic(Action::Assign(Target::Place(place.clone()), ex)), span };
         first_code.insert(0, Stm { node: Node::Basic(Action::Guard(condition)), span });
-        first_code.push(store(a));
         second_code.insert(0, Stm { node: Node::Else, span });
-        second_code.push(store(b));
         self.out.push(Stm { node: Node::If(vec![first_code, second_code]), span });
         self.load(&slot, at)
     }
@@ -390,13 +427,12 @@ impl Lower<'_, '_> {
                 let long = integer.suffix.size != IntegerSize::Int;
                 let number = match (n, integer.suffix.unsigned, long) {
                     (0..=0x7fff_ffff, false, false) => Number::I32,
-                    (0..=0x7fff_ffff, false, true) => Number::I64,
-                    (0..=0x7fff_ffff, true, true) => Number::U64,
                     (0..=0xffff_ffff, true, false) => Number::U32,
                     (0..=0xffff_ffff, false, false) if radix != 10 => Number::U32,
-                    _ => return Err(self.wrong(at, "this number does not fit 32 bits")),
+                    (0..=0x7fff_ffff_ffff_ffff, false, _) => Number::I64,
+                    _ => Number::U64,
                 };
-                Ok(Value { ex: Ex::Const(n as u32 as i32), number })
+                Ok(number_of(n, number))
             }
             Constant::Character(text) => {
                 let inner = text.trim_start_matches('L').trim_matches('\'');
@@ -420,7 +456,7 @@ impl Lower<'_, '_> {
                 };
                 Ok(int(Ex::Const(value)))
             }
-            Constant::Float(_) => Err(self.wrong(at, "numbers with a point cannot be part of a state")),
+            Constant::Float(float) => self.float_literal(float, at),
         }
     }
 
@@ -445,11 +481,15 @@ impl Lower<'_, '_> {
                 let slot = self.temporary(&object.ty.clone(), at)?;
                 let old = self.load(&object, at)?;
                 self.store(&slot, old.clone(), at)?;
-                let value = self.arithmetic(change, old, int(Ex::Const(1)), at)?;
+                let value = self.stepped(&object.ty.clone(), change, old, int(Ex::Const(1)), at)?;
                 self.store(&object, value, at)?;
                 self.load(&slot, at)
             }
-            UnaryOperator::Address => Err(self.wrong(at, "an address is not a number")),
+            UnaryOperator::Address if self.is_function(operand) => Ok(Value::of(self.address(operand)?, Number::U32)),
+            UnaryOperator::Address => {
+                let object = self.object(operand)?;
+                Ok(Value::of(self.address_of(&object, at)?, Number::U32))
+            }
             UnaryOperator::Indirection => {
                 let object = self.pointer(operand)?;
                 self.load(&object, at)
@@ -457,23 +497,19 @@ impl Lower<'_, '_> {
             UnaryOperator::Plus => self.value(operand),
             UnaryOperator::Minus => {
                 let value = self.value(operand)?;
-                let ex = match value.number {
-                    Number::I64 => exact(Binary::Sub, Ex::Const(0), value.ex),
-                    Number::U64 => within(0, 0, value.ex),
-                    _ => unary(Unary::Negate, value.ex),
-                };
-                Ok(Value { ex, number: value.number })
+                self.negative(value, at)
             }
             UnaryOperator::Complement => {
                 let value = self.value(operand)?;
-                if value.number == Number::U64 {
-                    return Err(self.wrong(at, "`~` of an unsigned number of 64 bits does not fit 32 bits"));
+                if value.number >= Number::F32 {
+                    return Err(self.wrong(at, "`~` of a number with a point"));
                 }
-                Ok(Value { ex: unary(Unary::Complement, value.ex), number: value.number })
+                let high = value.high.map(|high| unary(Unary::Complement, high));
+                Ok(Value { ex: unary(Unary::Complement, value.ex), high, number: value.number })
             }
             UnaryOperator::Negate => {
-                let value = self.value(operand)?;
-                Ok(int(unary(Unary::Not, value.ex)))
+                let value = self.condition(operand)?;
+                Ok(int(unary(Unary::Not, value)))
             }
         }
     }
@@ -482,9 +518,7 @@ impl Lower<'_, '_> {
         let (lhs, rhs) = (&operation.lhs, &operation.rhs);
         match &operation.operator.node {
             BinaryOperator::Index => {
-                let element = self.pointer(lhs)?;
-                let index = self.value(rhs)?;
-                let object = self.moved(element, index.ex, at)?;
+                let object = self.element_of(lhs, rhs, at)?;
                 self.load(&object, at)
             }
             BinaryOperator::Assign => {
@@ -503,9 +537,49 @@ impl Lower<'_, '_> {
                     return if object.leaf == usize::MAX { self.value(lhs) } else { self.load(&object, at) };
                 }
                 let op = plain(op).ok_or_else(|| self.wrong(at, "this operator is not supported"))?;
+                if matches!(op, Binary::Add | Binary::Sub)
+                    && let Some(to) = self.pointee(lhs).or_else(|| self.pointee(rhs))
+                {
+                    return self.between_pointers(op, lhs, rhs, &to, at);
+                }
                 let (a, b) = (self.value(lhs)?, self.value(rhs)?);
                 self.arithmetic(op, a, b, at)
             }
+        }
+    }
+}
+
+impl Lower<'_, '_> {
+    /// An expression as a condition: not zero if it is true.
+    pub(super) fn condition(&mut self, e: &CNode<Expression>) -> Result<Ex, Stop> {
+        let value = self.value(e)?;
+        self.truth(value, e.span)
+    }
+
+    /// `p + n`, or the distance of two pointers.
+    fn between_pointers(
+        &mut self,
+        op: Binary,
+        lhs: &CNode<Expression>,
+        rhs: &CNode<Expression>,
+        to: &CType,
+        at: CSpan,
+    ) -> Result<Value, Stop> {
+        let size = Ex::Const((self.size(to).0 as i32).max(1));
+        match (self.pointee(lhs), self.pointee(rhs), op) {
+            (Some(_), Some(_), Binary::Sub) => {
+                let (a, b) = (self.address(lhs)?, self.address(rhs)?);
+                Ok(Value::of(binary(Binary::Div, binary(Binary::Sub, a, b), size), Number::I64))
+            }
+            (Some(_), None, op) => {
+                let (a, b) = (self.address(lhs)?, self.value(rhs)?.ex);
+                Ok(Value::of(binary(op, a, binary(Binary::Mul, b, size)), Number::U32))
+            }
+            (None, Some(_), Binary::Add) => {
+                let (a, b) = (self.value(lhs)?.ex, self.address(rhs)?);
+                Ok(Value::of(binary(Binary::Add, b, binary(Binary::Mul, a, size)), Number::U32))
+            }
+            _ => Err(self.wrong(at, "pointers cannot be added")),
         }
     }
 }

@@ -10,16 +10,22 @@
 //! function is a scratch variable of the process. Functions are expanded where they are called. A
 //! pointer is known when the model is read: it stands for the object it was made from.
 
+mod address;
 mod arithmetic;
 mod call;
 mod expression;
+mod float;
+mod guard;
+mod library;
 mod object;
 pub(crate) mod outline;
 mod pure;
 mod read;
+mod recursion;
 mod statement;
 mod strings;
 pub(super) mod types;
+mod wide;
 
 use super::Resolver;
 use super::types::{Symbol, Ty};
@@ -30,7 +36,7 @@ use crate::token::Text;
 use lang_c::ast as c;
 use lang_c::span::Node as CNode;
 use source::{Diagnostic, Span};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use types::{CType, Int, Struct};
 
@@ -80,10 +86,12 @@ pub(super) struct World {
     /// Globals that some fragment writes.
     written: BTreeSet<usize>,
     labels: usize,
+    /// The addresses of variables.
+    addresses: address::Addresses,
 }
 
 /// A function.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Function {
     name: String,
     parameters: Vec<(String, CType)>,
@@ -91,6 +99,8 @@ struct Function {
     body: CNode<c::Statement>,
     fragment: Fragment,
     shift: usize,
+    /// The names that it changes, or whose addresses it takes.
+    moving: HashSet<String>,
 }
 
 /// A variable or a part of one.
@@ -101,6 +111,8 @@ pub(super) struct Object {
     leaf: usize,
     indices: Vec<Ex>,
     ty: CType,
+    /// Its address, if it is known only when it is used.
+    at: Option<Ex>,
 }
 
 /// The meaning of a name in a fragment.
@@ -110,7 +122,7 @@ enum Binding {
     /// A pointer to this object.
     Pointer(Object),
     /// A variable whose value is known as an expression.
-    Value(expression::Value, Int),
+    Value(expression::Value, CType),
 }
 
 /// The translation has ended; an error has been reported, unless it was a trial.
@@ -164,6 +176,14 @@ struct Lower<'r, 'a> {
     /// The number of statements that may still be followed while functions are evaluated as
     /// expressions.
     budget: usize,
+    /// A condition is made that may need statements.
+    guard: Option<guard::Guard>,
+    /// Pointers that are changed after their declaration.
+    moving: HashSet<String>,
+    /// The function that is being read, for the names of its static variables.
+    inside: String,
+    /// Functions that call themselves.
+    recursion: recursion::Recursion,
 }
 
 impl<'a> Resolver<'a> {
@@ -182,6 +202,10 @@ impl<'a> Resolver<'a> {
             calls: Vec::new(),
             gotos: HashMap::new(),
             budget: 2000,
+            guard: None,
+            moving: HashSet::new(),
+            inside: String::new(),
+            recursion: recursion::Recursion::default(),
         }
     }
 
@@ -313,12 +337,20 @@ impl<'a> Resolver<'a> {
         match read::expression(&initial.text, &self.c.typenames) {
             Ok((expression, shift)) => {
                 let mut lower = self.lower(initial, shift);
-                if let Ok(value) = lower.constant(&expression)
-                    && let Ok(place) = lower.scalar(object, expression.span)
+                let mut element = object.ty.clone();
+                while let CType::Array(inner, _) = element {
+                    element = (*inner).clone();
+                }
+                if element.number().is_some()
+                    && let Ok(value) = lower.constant_of(&expression, &element)
                 {
-                    let leaf = &mut self.table(object.scope)[place.leaf];
-                    let length = leaf.length();
-                    leaf.initial = vec![leaf.ty.truncate(value); length];
+                    for (half, bits) in
+                        [value as i32, (value >> 32) as i32].into_iter().take(1 + usize::from(element.is_wide())).enumerate()
+                    {
+                        let leaf = &mut self.table(object.scope)[object.leaf + half];
+                        let length = leaf.length();
+                        leaf.initial = vec![leaf.ty.truncate(bits); length];
+                    }
                 }
             }
             Err(mistake) => self.c_mistake(initial, &mistake),
@@ -377,8 +409,11 @@ impl<'a> Resolver<'a> {
         match read::block(&fragment.text, &self.c.typenames) {
             Ok((block, shift)) => {
                 let mut lower = self.lower(fragment, shift);
-                _ = lower.statement(&block).and_then(|()| lower.labels_are_set());
+                lower.moving = address::moving(&block);
+                lower.inside = format!("{}", fragment.span.start);
+                let done = lower.statement(&block).and_then(|()| lower.labels_are_set()).and_then(|()| lower.recursive_bodies());
                 steps.append(&mut lower.out);
+                self.c_stopped(done.is_err(), fragment.span);
             }
             Err(mistake) => self.c_mistake(fragment, &mistake),
         }
@@ -393,6 +428,14 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// A translation that ended has a reason. If none was reported, this is one: nothing of a model
+    /// is left out silently.
+    fn c_stopped(&mut self, stopped: bool, span: Span) {
+        if stopped && self.doubts.is_none() && !self.diagnostics.iter().any(Diagnostic::is_error) {
+            self.error(span, "this piece of C is not supported");
+        }
+    }
+
     /// A `c_expr`.
     pub(super) fn c_expression(&mut self, fragment: &Fragment, condition: Option<&Fragment>) -> Ex {
         if let Some(condition) = condition {
@@ -401,20 +444,6 @@ impl<'a> Resolver<'a> {
             self.report(diagnostic);
         }
         self.c_pure(fragment)
-    }
-
-    fn c_pure(&mut self, fragment: &Fragment) -> Ex {
-        match read::expression(&fragment.text, &self.c.typenames) {
-            Ok((expression, shift)) => {
-                let mut lower = self.lower(fragment, shift);
-                lower.pure = true;
-                lower.value(&expression).map_or(Ex::Const(0), |value| value.ex)
-            }
-            Err(mistake) => {
-                self.c_mistake(fragment, &mistake);
-                Ex::Const(0)
-            }
-        }
     }
 }
 
@@ -457,7 +486,8 @@ impl Lower<'_, '_> {
         let mut found = Vec::new();
         for declarator in &declaration.declarators {
             let inner = &declarator.node.declarator;
-            let function = inner.node.derived.iter().any(|part| matches!(part.node, c::DerivedDeclarator::Function(_)));
+            let pointer = matches!(inner.node.kind.node, c::DeclaratorKind::Declarator(_));
+            let function = !pointer && inner.node.derived.iter().any(|part| matches!(part.node, c::DerivedDeclarator::Function(_)));
             let (name, mut ty) = self.declared(base.clone(), inner)?;
             let Some(name) = name else { continue };
             if typedef {
@@ -472,6 +502,12 @@ impl Lower<'_, '_> {
                 && let c::Initializer::List(list) = &initializer.node
             {
                 ty = CType::Array(element.clone(), list.len() as u32);
+            }
+            if let (CType::Array(element, 0), Some(initializer)) = (&ty, &declarator.node.initializer)
+                && let c::Initializer::Expression(text) = &initializer.node
+                && let c::Expression::StringLiteral(text) = &text.node
+            {
+                ty = CType::Array(element.clone(), strings::bytes(&text.node).len() as u32);
             }
             if let CType::Array(_, 0) = ty {
                 return Err(self.wrong(inner.span, "the length of this array is not known"));
@@ -502,22 +538,41 @@ impl Lower<'_, '_> {
     /// Constants as initial values of a global variable.
     fn initial_values(&mut self, object: &Object, initializer: &c::Initializer, at: lang_c::span::Span) -> Result<(), Stop> {
         match (initializer, &object.ty) {
-            (c::Initializer::Expression(expression), CType::Int(_)) => {
-                let value = self.constant(expression)?;
-                let place = self.scalar(object, at)?;
-                let mut flat = 0usize;
-                let leaf = &mut self.r.table(object.scope)[place.leaf];
-                for (index, &length) in place.indices.iter().zip(&leaf.dimensions) {
-                    let Ex::Const(index) = index else { return Err(Stop) };
-                    flat = flat * length as usize + *index as usize;
+            (c::Initializer::Expression(expression), CType::Array(element, length))
+                if matches!(expression.node, c::Expression::StringLiteral(_)) =>
+            {
+                let c::Expression::StringLiteral(text) = &expression.node else { return Err(Stop) };
+                let bytes = strings::bytes(&text.node);
+                if !matches!(**element, CType::Int(int) if int.bits == 8) || bytes.len() > *length as usize + 1 {
+                    return Err(self.wrong(at, "this text does not fit the array"));
                 }
-                let length = leaf.length();
-                leaf.initial.resize(length, 0);
-                if let Some(slot) = leaf.initial.get_mut(flat) {
-                    *slot = leaf.ty.truncate(value);
+                let leaf = &mut self.r.table(object.scope)[object.leaf];
+                if object.indices.is_empty() {
+                    leaf.initial = bytes.iter().map(|&byte| leaf.ty.truncate(i32::from(byte as i8))).collect();
+                    let length = leaf.length();
+                    leaf.initial.resize(length, 0);
+                    return Ok(());
                 }
-                Ok(())
+                let places: Vec<Place> = (0..*length)
+                    .map(|position| self.scalar(&self.element(object, Ex::Const(position as i32)), at))
+                    .collect::<Result<_, _>>()?;
+                places.iter().zip(bytes).try_for_each(|(place, byte)| self.initial_value(place, i32::from(byte as i8)))
             }
+            (c::Initializer::Expression(expression), ty @ (CType::Int(_) | CType::Float(_) | CType::Pointer(_))) => {
+                let value = match ty {
+                    CType::Pointer(_) => i64::from(self.constant_address(expression)?),
+                    _ => self.constant_of(expression, &ty.clone())?,
+                };
+                let place = self.scalar(object, at)?;
+                if object.ty.is_wide() {
+                    self.initial_value(&Place { leaf: place.leaf + 1, ..place.clone() }, (value >> 32) as i32)?;
+                }
+                self.initial_value(&place, value as i32)
+            }
+            (c::Initializer::List(items), CType::Int(_) | CType::Float(_) | CType::Pointer(_)) => match items.as_slice() {
+                [item] => self.initial_values(object, &item.node.initializer.node, at),
+                _ => Err(self.wrong(at, "this initial value does not fit the type")),
+            },
             (c::Initializer::List(items), CType::Array(..) | CType::Struct(_)) => {
                 for (position, part, item) in self.initialised_parts(object, items, at)? {
                     _ = position;
@@ -527,6 +582,22 @@ impl Lower<'_, '_> {
             }
             _ => Err(self.wrong(at, "this initial value does not fit the type")),
         }
+    }
+
+    /// Stores a constant as the initial value of one element.
+    fn initial_value(&mut self, place: &Place, value: i32) -> Result<(), Stop> {
+        let leaf = &mut self.r.table(place.scope)[place.leaf];
+        let mut flat = 0usize;
+        for (index, &length) in place.indices.iter().zip(&leaf.dimensions) {
+            let Ex::Const(index) = index else { return Err(Stop) };
+            flat = flat * length as usize + *index as usize;
+        }
+        let length = leaf.length();
+        leaf.initial.resize(length, 0);
+        if let Some(slot) = leaf.initial.get_mut(flat) {
+            *slot = leaf.ty.truncate(value);
+        }
+        Ok(())
     }
 
     /// The parts of an object that a list of initial values names, one by one.
@@ -566,11 +637,15 @@ impl Lower<'_, '_> {
 
     /// New leaves for a variable.
     fn allocate(&mut self, name: &str, ty: &CType, hidden: bool, at: lang_c::span::Span) -> Result<Object, Stop> {
+        let scope = if self.r.current.is_some() { Scope::Local } else { Scope::Global };
+        self.allocate_in(scope, name, ty, hidden, at)
+    }
+
+    fn allocate_in(&mut self, scope: Scope, name: &str, ty: &CType, hidden: bool, at: lang_c::span::Span) -> Result<Object, Stop> {
         self.storable(ty, at)?;
         let mut leaves = Vec::new();
         self.expand(name, ty, &[], &mut leaves);
         let span = self.at(at);
-        let scope = if self.r.current.is_some() { Scope::Local } else { Scope::Global };
         let first = self.r.table(scope).len();
         let mut elements = 0usize;
         for (_, _, dimensions) in &leaves {
@@ -583,7 +658,7 @@ impl Lower<'_, '_> {
             let leaf = Leaf { name, ty, dimensions, initial: Vec::new(), hidden, unmatched: false, scratch: false, span };
             self.r.table(scope).push(leaf);
         }
-        Ok(Object { scope, leaf: first, indices: Vec::new(), ty: ty.clone() })
+        Ok(Object { scope, leaf: first, indices: Vec::new(), ty: ty.clone(), at: None })
     }
 
     /// A scratch variable of the process.
@@ -597,6 +672,7 @@ impl Lower<'_, '_> {
             let known = self.r.current.as_ref().map(|current| &current.c_slots[slot]);
             if let Some(object) = known.filter(|object| !self.taken[slot] && object.ty == *ty).cloned() {
                 self.taken[slot] = true;
+                self.recursion.note(&object);
                 return Ok(object);
             }
         }
@@ -609,10 +685,11 @@ impl Lower<'_, '_> {
             current.c_slots.push(object.clone());
         }
         self.taken.push(true);
+        self.recursion.note(&object);
         Ok(object)
     }
 
-    fn function(&mut self, function: &c::FunctionDefinition) -> Result<(), Stop> {
+    pub(super) fn function(&mut self, function: &c::FunctionDefinition) -> Result<(), Stop> {
         let (base, _) = self.specified(&function.specifiers)?;
         let declarator = &function.declarator;
         let (name, result) = self.declared(base, declarator)?;
@@ -641,6 +718,7 @@ impl Lower<'_, '_> {
             name: name.clone(),
             parameters,
             result,
+            moving: address::moving(&function.statement),
             body: function.statement.clone(),
             fragment: self.fragment.clone(),
             shift: self.shift,
@@ -659,7 +737,7 @@ impl Lower<'_, '_> {
             Some(length) => CType::Array(Rc::new(ty), length),
             None => ty,
         };
-        Object { scope: symbol.scope, leaf: symbol.first, indices: Vec::new(), ty }
+        Object { scope: symbol.scope, leaf: symbol.first, indices: Vec::new(), ty, at: None }
     }
 
     fn promela_type(&mut self, ty: Ty, in_array: bool) -> CType {
@@ -717,9 +795,12 @@ impl Lower<'_, '_> {
     /// The element of an array.
     fn element(&self, object: &Object, index: Ex) -> Object {
         let mut part = object.clone();
-        part.indices.push(index);
         if let CType::Array(element, _) = &object.ty {
             part.ty = (**element).clone();
+        }
+        match part.at.take() {
+            Some(at) => part.at = Some(guard::at_distance(at, index, self.size(&part.ty).0)),
+            None => part.indices.push(index),
         }
         part
     }
@@ -727,13 +808,20 @@ impl Lower<'_, '_> {
     fn field_at(&self, object: &Object, structure: usize, number: usize) -> Object {
         let fields = &self.r.c.structs[structure].fields;
         let before: usize = fields[..number].iter().map(|(_, ty)| self.leaves(ty)).sum();
-        Object { scope: object.scope, leaf: object.leaf + before, indices: object.indices.clone(), ty: fields[number].1.clone() }
+        if let Some(at) = &object.at {
+            let at = guard::at_distance(at.clone(), Ex::Const(self.offset(structure, number) as i32), 1);
+            return Object { at: Some(at), ty: fields[number].1.clone(), ..object.clone() };
+        }
+        Object { at: None, scope: object.scope, leaf: object.leaf + before, indices: object.indices.clone(), ty: fields[number].1.clone() }
     }
 
     /// The place of a scalar.
     fn scalar(&mut self, object: &Object, at: lang_c::span::Span) -> Result<Place, Stop> {
+        if object.at.is_some() {
+            return Err(self.wrong(at, "a variable is expected here"));
+        }
         match &object.ty {
-            CType::Int(_) => {
+            CType::Int(_) | CType::Float(_) | CType::Pointer(_) => {
                 let ty = self.r.table(object.scope)[object.leaf].ty;
                 Ok(Place { scope: object.scope, leaf: object.leaf, indices: object.indices.clone(), ty })
             }
@@ -744,6 +832,9 @@ impl Lower<'_, '_> {
 
     fn emit(&mut self, action: Action, at: lang_c::span::Span) -> Result<(), Stop> {
         if self.pure {
+            return Err(self.wrong_with(at, "a condition in C must not change anything", "use `c_code` for statements"));
+        }
+        if !self.may_be_in_condition(&action) {
             return Err(self.wrong_with(at, "a condition in C must not change anything", "use `c_code` for statements"));
         }
         if let Action::Assign(Target::Place(place), _) = &action
@@ -765,10 +856,12 @@ impl Lower<'_, '_> {
         let span = self.at(at);
         let node = Node::Goto(ast::Ident { text: label.clone(), span }, self.r.path());
         self.out.push(Stm { node, span });
+        self.note_jump(label);
         Ok(())
     }
 
     fn set_label(&mut self, label: &Text, at: lang_c::span::Span) {
+        self.note_label(label);
         let span = self.at(at);
         let nothing = Stm { node: Node::Basic(Action::Skip), span };
         let path = self.r.path();

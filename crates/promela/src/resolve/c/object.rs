@@ -1,17 +1,27 @@
 //! Objects of C: the variable, or the part of one, that an expression names or a pointer points to.
 
+use super::address::WILD;
 use super::expression::{binary, int, is_const};
+use super::guard::at_distance;
 use super::types::{CType, Int};
 use super::{Binding, Lower, Object, Stop};
 use crate::ast::Binary;
-use crate::model::Ex;
+use crate::model::{Action, Ex, Scope};
 use lang_c::ast::{BinaryOperator, Expression, MemberOperator, UnaryOperator};
 use lang_c::span::{Node as CNode, Span as CSpan};
 use source::did_you_mean;
 
+impl Object {
+    /// An object at an address that is computed.
+    pub(super) fn at(address: Ex, ty: CType) -> Object {
+        Object { scope: Scope::Global, leaf: usize::MAX - 1, indices: Vec::new(), ty, at: Some(address) }
+    }
+}
+
 impl Lower<'_, '_> {
     pub(super) fn binding(&self, name: &str) -> Option<Binding> {
         let inner = self.scopes.iter().rev().find_map(|scope| scope.get(name)).cloned();
+        let inner = inner.or_else(|| self.r.c.objects.get(&self.static_name(name)).cloned().map(Binding::Object));
         inner.or_else(|| self.r.c.objects.get(name).cloned().map(Binding::Object))
     }
 
@@ -67,14 +77,39 @@ impl Lower<'_, '_> {
                 }
             }
             Expression::BinaryOperator(operation) if operation.node.operator.node == BinaryOperator::Index => {
-                let element = self.pointer(&operation.node.lhs)?;
-                let index = self.value(&operation.node.rhs)?;
-                self.moved(element, index.ex, e.span)
+                self.element_of(&operation.node.lhs, &operation.node.rhs, e.span)
             }
             Expression::UnaryOperator(operation) if operation.node.operator.node == UnaryOperator::Indirection => {
                 self.pointer(&operation.node.operand)
             }
             Expression::Cast(cast) => self.object(&cast.node.expression),
+            // A call that gives a structure.
+            Expression::Call(_) => match self.called(e)? {
+                Some(object) => Ok(object),
+                None => Err(self.wrong(e.span, "this is not the name of a variable")),
+            },
+            Expression::BinaryOperator(operation) if operation.node.operator.node == BinaryOperator::Assign => {
+                self.assign(&operation.node.lhs, &operation.node.rhs, e.span)
+            }
+            Expression::Conditional(conditional) => {
+                let (yes, no) = (&conditional.node.then_expression, &conditional.node.else_expression);
+                match self.condition(&conditional.node.condition)? {
+                    Ex::Const(0) => self.object(no),
+                    Ex::Const(_) => self.object(yes),
+                    condition => {
+                        let Some(ty) = self.type_of(yes) else { return Err(self.wrong(e.span, "this is not the name of a variable")) };
+                        let slot = self.temporary(&ty, e.span)?;
+                        let before = self.knowledge();
+                        let first = self.apart(|lower| lower.object(yes).and_then(|from| lower.copy(&slot, &from, e.span)))?;
+                        let after = self.knowledge();
+                        self.know(before);
+                        let second = self.apart(|lower| lower.object(no).and_then(|from| lower.copy(&slot, &from, e.span)))?;
+                        self.know_either(after);
+                        self.branch(condition, first, second, e.span);
+                        Ok(slot)
+                    }
+                }
+            }
             _ => Err(self.wrong(e.span, "this is not the name of a variable")),
         }
     }
@@ -103,26 +138,48 @@ impl Lower<'_, '_> {
                     return Ok(object);
                 }
             }
-            Expression::UnaryOperator(operation) if operation.node.operator.node == UnaryOperator::Address => {
+            Expression::UnaryOperator(operation)
+                if operation.node.operator.node == UnaryOperator::Address && !self.is_function(&operation.node.operand) =>
+            {
                 return self.object(&operation.node.operand);
             }
             Expression::BinaryOperator(operation) if operation.node.operator.node == BinaryOperator::Plus => {
                 let base = self.pointer(&operation.node.lhs)?;
                 let index = self.value(&operation.node.rhs)?;
-                return self.moved(base, index.ex, e.span);
+                let index = self.index_of(index);
+                return self.moved(base, index, e.span);
             }
             Expression::Cast(cast) => {
-                let to = self.type_name(&cast.node.type_name)?;
-                let object = self.pointer(&cast.node.expression)?;
-                let fits = matches!(&to, CType::Pointer(target) if **target == object.ty || **target == CType::Void);
-                return if fits { Ok(object) } else { Err(self.wrong(e.span, "a pointer to another type")) };
+                if let CType::Pointer(to) = self.type_name(&cast.node.type_name)? {
+                    if self.pointee(&cast.node.expression).is_some_and(|from| from == *to || *to == CType::Void) {
+                        return self.pointer(&cast.node.expression);
+                    }
+                    let address = self.address(e)?;
+                    return Ok(Object::at(address, (*to).clone()));
+                }
             }
             _ => {}
         }
-        let object = self.object(e)?;
-        match object.ty {
-            CType::Array(..) => Ok(self.element(&object, Ex::Const(0))),
-            _ => Err(self.wrong(e.span, "this is not a pointer")),
+        if let Expression::Constant(_) = &e.node {
+            let address = self.value(e)?.ex;
+            return Ok(Object::at(address, CType::Void));
+        }
+        match self.type_of(e) {
+            None if matches!(&e.node, Expression::Identifier(name) if name.node.name == "NULL") => {
+                Ok(Object::at(Ex::Const(0), CType::Void))
+            }
+            Some(CType::Pointer(to)) => {
+                let address = self.address(e)?;
+                Ok(Object::at(address, (*to).clone()))
+            }
+            Some(CType::Int(_) | CType::Struct(_)) => Err(self.wrong(e.span, "this is not a pointer")),
+            _ => {
+                let object = self.object(e)?;
+                match object.ty {
+                    CType::Array(..) => Ok(self.element(&object, Ex::Const(0))),
+                    _ => Err(self.wrong(e.span, "this is not a pointer")),
+                }
+            }
         }
     }
 
@@ -131,10 +188,40 @@ impl Lower<'_, '_> {
         if by == Ex::Const(0) {
             return Ok(object);
         }
+        if let Some(address) = object.at.take() {
+            let size = self.size(&object.ty).0;
+            return Ok(Object { at: Some(at_distance(address, by, size)), ..object });
+        }
         match object.indices.pop() {
             Some(Ex::Const(0)) => object.indices.push(by),
             Some(index) => object.indices.push(binary(Binary::Add, index, by)),
             None => return Err(self.wrong(at, "this is not an array")),
+        }
+        Ok(object)
+    }
+
+    /// `a[i]`.
+    pub(super) fn element_of(&mut self, array: &CNode<Expression>, index: &CNode<Expression>, at: CSpan) -> Result<Object, Stop> {
+        let element = self.pointer(array)?;
+        let index = self.value(index)?;
+        let index = self.index_of(index);
+        let element = self.moved(element, index, at)?;
+        self.inside(element, at)
+    }
+
+    /// The object, if it is not known to be outside its array. While a condition is made, a path
+    /// ends where it leaves an array.
+    fn inside(&mut self, object: Object, at: CSpan) -> Result<Object, Stop> {
+        if self.guard.is_some()
+            && object.at.is_none()
+            && let Some(Ex::Const(index)) = object.indices.last()
+        {
+            let dimensions = &self.r.table(object.scope)[object.leaf].dimensions;
+            let length = dimensions.get(object.indices.len() - 1).copied().unwrap_or(0);
+            if *index < 0 || *index as u32 >= length {
+                self.emit(Action::Assert(WILD), at)?;
+                self.know(None);
+            }
         }
         Ok(object)
     }
@@ -147,6 +234,16 @@ impl Lower<'_, '_> {
                 self.store(&slot, int(index.clone()), at)?;
                 *index = self.load(&slot, at)?.ex;
             }
+        }
+        if let Some(address) = object.at.take() {
+            object.at = Some(match is_const(&address).is_none() && !self.pure {
+                false => address,
+                true => {
+                    let slot = self.temporary(&CType::Int(Int::new(32, true)), at)?;
+                    self.store(&slot, int(address), at)?;
+                    self.load(&slot, at)?.ex
+                }
+            });
         }
         Ok(object)
     }

@@ -5,7 +5,7 @@
 //! conditional expression over the code that follows on both branches. A loop is followed as long
 //! as its condition is known.
 
-use super::expression::{Argument, Value};
+use super::expression::{Argument, Value, int};
 use super::types::CType;
 use super::{Binding, Function, Lower, Stop};
 use crate::model::Ex;
@@ -41,19 +41,21 @@ impl Lower<'_, '_> {
             let binding = match (argument, ty) {
                 (Argument::Pointer(object), _) => Binding::Pointer(object.clone()),
                 (Argument::Object(object), _) => Binding::Object(object.clone()),
-                (Argument::Value(value), CType::Int(int)) => {
-                    let ex = self.narrowed(value.clone(), *int);
-                    Binding::Value(Value { ex, number: int.number() }, *int)
+                (Argument::Value(value), ty) if ty.number().is_some() => {
+                    let value = self.fitted(value.clone(), ty, function.body.span)?;
+                    Binding::Value(value, ty.clone())
                 }
                 _ => return Err(Stop),
             };
             scope.insert(name.clone(), binding);
         }
         let scopes = std::mem::replace(&mut self.scopes, vec![scope]);
+        let inside = std::mem::replace(&mut self.inside, function.name.clone());
         let fragment = std::mem::replace(&mut self.fragment, function.fragment.clone());
         let shift = std::mem::replace(&mut self.shift, function.shift);
         let result = self.follow(vec![Item::Statement(&function.body)], function);
         self.scopes = scopes;
+        self.inside = inside;
         self.fragment = fragment;
         self.shift = shift;
         result
@@ -83,12 +85,10 @@ impl Lower<'_, '_> {
                     Statement::Expression(Some(expression)) => self.effect(expression)?,
                     Statement::Return(Some(value)) => {
                         let value = self.value(value)?;
-                        let CType::Int(int) = function.result else { return Err(Stop) };
-                        let ex = self.narrowed(value, int);
-                        return Ok(Value { ex, number: int.number() });
+                        return self.fitted(value, &function.result.clone(), statement.span);
                     }
                     Statement::If(branch) => {
-                        let condition = self.value(&branch.node.condition)?.ex;
+                        let condition = self.condition(&branch.node.condition)?;
                         let (yes, no) = (&branch.node.then_statement, branch.node.else_statement.as_deref());
                         match condition {
                             Ex::Const(0) => todo.extend(no.map(Item::Statement)),
@@ -101,8 +101,7 @@ impl Lower<'_, '_> {
                                 self.scopes = scopes;
                                 todo.extend(no.map(Item::Statement));
                                 let second = self.follow(todo, function)?;
-                                let ex = Ex::Conditional(Box::new(condition), Box::new(first.ex), Box::new(second.ex));
-                                return Ok(Value { ex, number: first.number });
+                                return self.choice(condition, statement.span, |_| Ok(first), |_| Ok(second));
                             }
                         }
                     }
@@ -131,7 +130,7 @@ impl Lower<'_, '_> {
                 Item::Loop { condition, step, body } => {
                     let known = match condition {
                         None => Ex::Const(1),
-                        Some(condition) => self.value(condition)?.ex,
+                        Some(condition) => self.condition(condition)?,
                     };
                     match known {
                         Ex::Const(0) => {}
@@ -171,14 +170,16 @@ impl Lower<'_, '_> {
     }
 
     fn known_variables(&mut self, declaration: &Declaration, at: CSpan) -> Result<(), Stop> {
+        if super::statement::is_static(declaration) {
+            return Err(self.wrong(at, "this variable cannot be part of a condition"));
+        }
         for (name, ty, initializer) in self.variables(declaration)? {
             let binding = match (&ty, initializer.as_ref().map(|initializer| &initializer.node)) {
-                (CType::Int(int), Some(Initializer::Expression(expression))) => {
+                (CType::Int(_) | CType::Float(_), Some(Initializer::Expression(expression))) => {
                     let value = self.value(expression)?;
-                    let ex = self.narrowed(value, *int);
-                    Binding::Value(Value { ex, number: int.number() }, *int)
+                    Binding::Value(self.fitted(value, &ty, at)?, ty.clone())
                 }
-                (CType::Int(int), None) => Binding::Value(Value { ex: Ex::Const(0), number: int.number() }, *int),
+                (CType::Int(_) | CType::Float(_), None) => Binding::Value(self.fitted(int(Ex::Const(0)), &ty, at)?, ty.clone()),
                 (CType::Pointer(_), Some(Initializer::Expression(expression))) => Binding::Pointer(self.pointer(expression)?),
                 _ => return Err(self.wrong(at, "this variable cannot be part of a condition")),
             };

@@ -1,38 +1,60 @@
 //! Statements of C as statements of the model.
 
-use super::expression::{Value, int};
+use super::expression::{Value, int, is_const};
 use super::types::{CType, Int};
 use super::{Around, Binding, Goto, Lower, Object, Stop};
 use crate::ast::Binary;
-use crate::model::{Action, Ex, Node, Stm};
+use crate::model::{Action, Ex, Node, Scope, Stm};
 use crate::token::Text;
-use lang_c::ast::{BlockItem, Declaration, Expression, ForInitializer, Initializer, Label, Statement};
+use lang_c::ast::{
+    BlockItem, Declaration, DeclarationSpecifier, Expression, ForInitializer, Initializer, Label, Statement, StorageClassSpecifier,
+};
 use lang_c::span::{Node as CNode, Span as CSpan};
 use std::collections::HashMap;
 
 impl Lower<'_, '_> {
     pub(super) fn statement(&mut self, s: &CNode<Statement>) -> Result<(), Stop> {
         let at = s.span;
+        self.count_statement(at)?;
+        let may_be_entered = matches!(&s.node, Statement::Compound(_) | Statement::Labeled(_));
+        if self.is_unreachable() && !may_be_entered {
+            return Ok(());
+        }
         match &s.node {
             Statement::Compound(items) => {
                 self.scopes.push(HashMap::new());
+                let taken = self.taken.clone();
                 let result = items.iter().try_for_each(|item| match &item.node {
                     BlockItem::Declaration(declaration) => self.declaration(&declaration.node, declaration.span),
                     BlockItem::StaticAssert(_) => Ok(()),
                     BlockItem::Statement(statement) => self.statement(statement),
                 });
                 self.scopes.pop();
+                self.release(taken);
                 result
             }
             Statement::Expression(None) => Ok(()),
-            Statement::Expression(Some(expression)) => self.effect(expression),
+            Statement::Expression(Some(expression)) => {
+                let taken = self.taken.clone();
+                let result = self.effect(expression);
+                self.release(taken);
+                result
+            }
             Statement::If(branch) => {
-                let condition = self.value(&branch.node.condition)?.ex;
+                let condition = self.condition(&branch.node.condition)?;
+                if let (Some(known), true) = (is_const(&condition), self.guard.is_some()) {
+                    let chosen = if known != 0 { Some(&branch.node.then_statement) } else { branch.node.else_statement.as_ref() };
+                    return chosen.map_or(Ok(()), |statement| self.statement(statement));
+                }
+                let before = self.knowledge();
                 let yes = self.apart(|lower| lower.statement(&branch.node.then_statement))?;
+                let after = self.knowledge();
+                self.know(before);
                 let no = match &branch.node.else_statement {
                     Some(statement) => self.apart(|lower| lower.statement(statement))?,
                     None => Vec::new(),
                 };
+                self.know_either(after);
                 self.branch(condition, yes, no, at);
                 Ok(())
             }
@@ -89,6 +111,17 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Gives back the scratch variables that have been taken since, but for those that are shared
+    /// by the whole fragment.
+    fn release(&mut self, taken: Vec<bool>) {
+        let slots = self.taken.len();
+        self.taken = taken;
+        self.taken.resize(slots, false);
+        for &slot in self.recursion.pinned() {
+            self.taken[slot] = true;
+        }
+    }
+
     fn goto_label(&mut self, name: &str) -> &mut Goto {
         let label = self.label("label");
         self.gotos.entry(name.to_owned()).or_insert(Goto { label, set: false, used: None })
@@ -102,14 +135,14 @@ impl Lower<'_, '_> {
     }
 
     /// The steps that `make` makes, separate from those made so far.
-    fn apart(&mut self, make: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<Vec<Stm>, Stop> {
+    pub(super) fn apart(&mut self, make: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<Vec<Stm>, Stop> {
         let before = std::mem::take(&mut self.out);
         let result = make(self);
         let made = std::mem::replace(&mut self.out, before);
         result.map(|()| made)
     }
 
-    fn branch(&mut self, condition: Ex, mut yes: Vec<Stm>, mut no: Vec<Stm>, at: CSpan) {
+    pub(super) fn branch(&mut self, condition: Ex, mut yes: Vec<Stm>, mut no: Vec<Stm>, at: CSpan) {
         let span = self.at(at);
         match condition {
             Ex::Const(0) => self.out.append(&mut no),
@@ -123,14 +156,18 @@ impl Lower<'_, '_> {
     }
 
     fn declaration(&mut self, declaration: &Declaration, at: CSpan) -> Result<(), Stop> {
+        let is_static = is_static(declaration);
         for (name, ty, initializer) in self.variables(declaration)? {
-            let binding = match (&ty, &initializer) {
-                (CType::Pointer(_), Some(initializer)) => match &initializer.node {
-                    Initializer::Expression(expression) => Binding::Pointer(self.pointer(expression)?),
-                    Initializer::List(_) => return Err(self.wrong(initializer.span, "a pointer is made from one address")),
-                },
-                (CType::Pointer(_), None) => {
-                    return Err(self.wrong_with(at, "a pointer must be made from an address", "write `T *p = &variable;`"));
+            if is_static {
+                self.static_variable(&name, &ty, initializer.as_ref(), at)?;
+                continue;
+            }
+            let binding = match (&ty, initializer.as_ref().map(|initializer| &initializer.node)) {
+                (CType::Pointer(to), Some(Initializer::Expression(expression)))
+                    if !self.moving.contains(&name) && self.pointee(expression).is_some_and(|from| from == **to) =>
+                {
+                    let object = self.pointer(expression)?;
+                    Binding::Pointer(self.fixed(object, at)?)
                 }
                 _ => {
                     let object = self.temporary(&ty, at)?;
@@ -145,6 +182,25 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
+    /// The name of a static variable among those of C.
+    pub(super) fn static_name(&self, name: &str) -> String {
+        format!("{}'{name}", self.inside)
+    }
+
+    /// A variable that a function keeps: it is made once, and SPIN does not track it.
+    fn static_variable(&mut self, name: &str, ty: &CType, initializer: Option<&CNode<Initializer>>, at: CSpan) -> Result<(), Stop> {
+        let name = self.static_name(name);
+        if self.r.c.objects.contains_key(&name) {
+            return Ok(());
+        }
+        let object = self.allocate_in(Scope::Global, &name, ty, false, at)?;
+        if let Some(initializer) = initializer {
+            self.initial_values(&object, &initializer.node, initializer.span)?;
+        }
+        self.r.c.objects.insert(name, object);
+        Ok(())
+    }
+
     /// The initial value of a variable of a fragment. Without one it is zero, so that the same
     /// state always has the same successors.
     fn start(&mut self, object: &Object, initializer: Option<&CNode<Initializer>>, at: CSpan) -> Result<(), Stop> {
@@ -155,10 +211,27 @@ impl Lower<'_, '_> {
                     let from = self.object(expression)?;
                     self.copy(object, &from, at)
                 }
+                CType::Pointer(_) => {
+                    let address = self.address(expression)?;
+                    self.store(object, int(address), at)
+                }
+                CType::Array(_, length) if matches!(expression.node, Expression::StringLiteral(_)) => {
+                    let Expression::StringLiteral(text) = &expression.node else { return Err(Stop) };
+                    let bytes = super::strings::bytes(&text.node);
+                    (0..length).try_for_each(|position| {
+                        let element = self.element(object, Ex::Const(position as i32));
+                        let byte = bytes.get(position as usize).copied().unwrap_or(0);
+                        self.store(&element, int(Ex::Const(i32::from(byte as i8))), at)
+                    })
+                }
                 _ => {
                     let value = self.value(expression)?;
                     self.store(object, value, at)
                 }
+            },
+            Some(Initializer::List(items)) if matches!(object.ty, CType::Int(_) | CType::Pointer(_)) => match items.as_slice() {
+                [item] => self.start(object, Some(&item.node.initializer), at),
+                _ => Err(self.wrong(at, "this initial value does not fit the type")),
             },
             Some(Initializer::List(items)) => {
                 self.fill(object, 0, at)?;
@@ -179,7 +252,7 @@ impl Lower<'_, '_> {
         self.repeat(repeat.condition.as_deref(), repeat.step.as_deref(), &repeat.statement, at)
     }
 
-    fn enter(&mut self) {
+    pub(super) fn enter(&mut self) {
         let (leave, next) = (self.label("break"), self.label("continue"));
         self.around.push(Around { leave, left: false, next: Some((next, false)) });
     }
@@ -198,16 +271,25 @@ impl Lower<'_, '_> {
     /// Leaves the loop unless a condition holds.
     fn unless(&mut self, condition: Option<&CNode<Expression>>, at: CSpan) -> Result<(), Stop> {
         let Some(condition) = condition else { return Ok(()) };
-        let value = self.value(condition)?.ex;
+        let value = self.condition(condition)?;
+        self.leave_unless(value, at)
+    }
+
+    pub(super) fn leave_unless(&mut self, value: Ex, at: CSpan) -> Result<(), Stop> {
+        if matches!(value, Ex::Const(n) if n != 0) {
+            return Ok(());
+        }
         let around = self.around.last_mut().ok_or(Stop)?;
         around.left = true;
         let label = around.leave.clone();
+        let before = self.knowledge();
         let leave = self.apart(|lower| lower.jump(&label, at))?;
+        self.know(before);
         self.branch(value, Vec::new(), leave, at);
         Ok(())
     }
 
-    fn next_round(&mut self, at: CSpan) {
+    pub(super) fn next_round(&mut self, at: CSpan) {
         let label = self.around.last().and_then(|around| around.next.clone());
         if let Some((label, true)) = label {
             self.set_label(&label, at);
@@ -221,6 +303,9 @@ impl Lower<'_, '_> {
         body: &CNode<Statement>,
         at: CSpan,
     ) -> Result<(), Stop> {
+        if self.guard.is_some() {
+            return self.turns(condition, step, body, false, at);
+        }
         self.enter();
         let round = self.apart(|lower| {
             lower.nothing(at);
@@ -234,6 +319,9 @@ impl Lower<'_, '_> {
     }
 
     fn do_while(&mut self, body: &CNode<Statement>, condition: &CNode<Expression>, at: CSpan) -> Result<(), Stop> {
+        if self.guard.is_some() {
+            return self.turns(Some(condition), None, body, true, at);
+        }
         self.enter();
         let round = self.apart(|lower| {
             lower.nothing(at);
@@ -287,18 +375,41 @@ impl Lower<'_, '_> {
         let leave = self.label("break");
         self.around.push(Around { leave: leave.clone(), left: true, next: None });
         let span = self.at(at);
-        let mut options = Vec::new();
+        let mut options: Vec<Vec<Stm>> = Vec::new();
+        // Whether the case is known when the model is read.
+        let mut certain = false;
         for (case, label) in cases.iter().filter(|(case, _)| case.is_some()) {
             let Some(case) = case else { continue };
             let equal = super::expression::binary(Binary::Eq, value.ex.clone(), Ex::Const(*case));
+            if self.guard.is_some() {
+                match equal {
+                    Ex::Const(0) => continue,
+                    Ex::Const(_) => {
+                        certain = true;
+                        options.clear();
+                        options.push(vec![Stm { node: Node::Else, span }]);
+                    }
+                    _ => {}
+                }
+            }
+            let before = self.knowledge();
             let jump = self.apart(|lower| lower.jump(label, at))?;
+            if certain {
+                if let Some(option) = options.last_mut() {
+                    option.extend(jump);
+                }
+                break;
+            }
+            self.know(before);
             let mut option = vec![Stm { node: Node::Basic(Action::Guard(equal)), span }];
             option.extend(jump);
             options.push(option);
         }
         let default = cases.iter().find(|(case, _)| case.is_none()).map_or(&leave, |(_, label)| label).clone();
-        let jump = self.apart(|lower| lower.jump(&default, at))?;
-        if options.is_empty() {
+        let jump = if certain { Vec::new() } else { self.apart(|lower| lower.jump(&default, at))? };
+        if certain {
+            self.out.push(Stm { node: Node::If(options), span });
+        } else if options.is_empty() {
             self.out.extend(jump);
         } else {
             let mut option = vec![Stm { node: Node::Else, span }];
@@ -338,8 +449,15 @@ impl Lower<'_, '_> {
             None => return Err(self.wrong(at, "`return` outside a function")),
         };
         match (target, value) {
+            (Some(target), Some(value)) if matches!(target.ty, CType::Struct(_)) => {
+                let from = self.object(value)?;
+                self.copy(&target, &from, at)?;
+            }
             (Some(target), Some(value)) => {
-                let value = self.value(value)?;
+                let value = match target.ty {
+                    CType::Pointer(_) => int(self.address(value)?),
+                    _ => self.value(value)?,
+                };
                 self.store(&target, value, at)?;
             }
             (None, Some(value)) => self.effect(value)?,
@@ -351,4 +469,10 @@ impl Lower<'_, '_> {
         let end = call.end.clone();
         self.jump(&end, at)
     }
+}
+
+pub(super) fn is_static(declaration: &Declaration) -> bool {
+    declaration.specifiers.iter().any(
+        |specifier| matches!(&specifier.node, DeclarationSpecifier::StorageClass(class) if class.node == StorageClassSpecifier::Static),
+    )
 }

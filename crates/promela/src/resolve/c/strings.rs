@@ -24,18 +24,12 @@ enum Text {
 impl Lower<'_, '_> {
     fn text(&mut self, e: &CNode<Expression>) -> Result<Text, Stop> {
         if let Expression::StringLiteral(literal) = &e.node {
-            let mut bytes = Vec::new();
-            for piece in &literal.node {
-                let inner = piece.strip_prefix('"').and_then(|piece| piece.strip_suffix('"')).unwrap_or(piece);
-                if inner.contains('\\') || !inner.is_ascii() {
-                    return Err(self.wrong(e.span, "only plain characters are supported in a text here"));
-                }
-                bytes.extend(inner.bytes());
-            }
-            bytes.push(0);
-            return Ok(Text::Constant(bytes));
+            return Ok(Text::Constant(bytes(&literal.node)));
         }
         let object = self.whole(e)?;
+        if object.at.is_some() {
+            return Err(self.wrong(e.span, "a text is an array of characters here, and no pointer into one"));
+        }
         match &object.ty {
             CType::Array(element, length) if matches!(**element, CType::Int(int) if int.bits == 8) => {
                 let length = *length;
@@ -80,7 +74,7 @@ impl Lower<'_, '_> {
             let character = self.character(&text, position, at)?;
             found = conditional(character, found, Ex::Const(position as i32));
         }
-        Ok(Value { ex: found, number: super::types::Number::U64 })
+        Ok(Value::of(found, super::types::Number::U64))
     }
 
     /// The difference of the first characters that differ. With a size, at most that many are
@@ -139,4 +133,55 @@ fn conditional(condition: Ex, yes: Ex, no: Ex) -> Ex {
         Ex::Const(_) => yes,
         condition => Ex::Conditional(Box::new(condition), Box::new(yes), Box::new(no)),
     }
+}
+
+/// The bytes of a text in quotes, with the zero at its end.
+pub(super) fn bytes(pieces: &[String]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for piece in pieces {
+        let piece = piece.trim_start_matches(['L', 'u', 'U', '8']);
+        let inner = piece.strip_prefix('"').and_then(|piece| piece.strip_suffix('"')).unwrap_or(piece);
+        let mut rest = inner.as_bytes();
+        while let Some((&byte, after)) = rest.split_first() {
+            rest = after;
+            if byte != b'\\' {
+                bytes.push(byte);
+                continue;
+            }
+            let Some((&escape, after)) = rest.split_first() else { break };
+            let digits = |text: &[u8], most: usize, radix: u32| {
+                text.iter().take(most).take_while(|digit| char::from(**digit).is_digit(radix)).count()
+            };
+            let number = |text: &[u8], radix: u32| {
+                text.iter().fold(0u32, |n, digit| n.wrapping_mul(radix).wrapping_add(char::from(*digit).to_digit(radix).unwrap_or(0))) as u8
+            };
+            match escape {
+                b'x' => {
+                    let length = digits(after, 8, 16);
+                    bytes.push(number(&after[..length], 16));
+                    rest = &after[length..];
+                }
+                b'0'..=b'7' => {
+                    let length = digits(rest, 3, 8);
+                    bytes.push(number(&rest[..length], 8));
+                    rest = &rest[length..];
+                }
+                _ => {
+                    bytes.push(match escape {
+                        b'n' => b'\n',
+                        b't' => b'\t',
+                        b'r' => b'\r',
+                        b'a' => 7,
+                        b'b' => 8,
+                        b'f' => 12,
+                        b'v' => 11,
+                        other => other,
+                    });
+                    rest = after;
+                }
+            }
+        }
+    }
+    bytes.push(0);
+    bytes
 }

@@ -1,7 +1,7 @@
 //! Types of C, and how their variables are divided into leaves.
 //!
-//! Sizes are those of the usual 64-bit machines. A value of 64 bits is stored in a variable of 32:
-//! if a result does not fit, the operation is a fault, never a wrong value.
+//! Sizes are those of the usual 64-bit machines. A value of 64 bits has two leaves, one for each
+//! half, and so has a `double`, by its bits.
 
 use super::{Lower, Stop};
 use crate::model::Scalar;
@@ -56,6 +56,22 @@ pub(super) enum Number {
     U32,
     I64,
     U64,
+    F32,
+    F64,
+}
+
+impl Number {
+    /// A variable that holds such a value.
+    pub fn variable(self) -> CType {
+        match self {
+            Number::I32 => CType::Int(Int::new(32, true)),
+            Number::U32 => CType::Int(Int::new(32, false)),
+            Number::I64 => CType::Int(Int::new(64, true)),
+            Number::U64 => CType::Int(Int::new(64, false)),
+            Number::F32 => CType::Float(32),
+            Number::F64 => CType::Float(64),
+        }
+    }
 }
 
 /// A type.
@@ -63,9 +79,31 @@ pub(super) enum Number {
 pub(in crate::resolve) enum CType {
     Void,
     Int(Int),
+    /// A number with a point, by its bits.
+    Float(u8),
     Struct(usize),
     Array(Rc<CType>, u32),
     Pointer(Rc<CType>),
+    /// A function with this result; only pointers to it are values.
+    Function(Rc<CType>),
+}
+
+impl CType {
+    /// The type of its value in an expression.
+    pub(super) fn number(&self) -> Option<Number> {
+        match self {
+            CType::Int(int) => Some(int.number()),
+            CType::Float(32) => Some(Number::F32),
+            CType::Float(_) => Some(Number::F64),
+            CType::Pointer(_) => Some(Number::U32),
+            _ => None,
+        }
+    }
+
+    /// Whether its value has two halves, each in a leaf of its own.
+    pub(super) fn is_wide(&self) -> bool {
+        matches!(self, CType::Int(Int { bits: 33.., .. }) | CType::Float(64))
+    }
 }
 
 /// A structure with its fields in order.
@@ -81,7 +119,7 @@ impl Lower<'_, '_> {
     /// The number of leaves of a variable.
     pub(super) fn leaves(&self, ty: &CType) -> usize {
         match ty {
-            CType::Void | CType::Int(_) | CType::Pointer(_) => 1,
+            CType::Void | CType::Function(_) | CType::Int(_) | CType::Float(_) | CType::Pointer(_) => 1 + usize::from(ty.is_wide()),
             CType::Array(element, _) => self.leaves(element),
             CType::Struct(index) => self.r.c.structs[*index].fields.iter().map(|(_, ty)| self.leaves(ty)).sum(),
         }
@@ -90,8 +128,14 @@ impl Lower<'_, '_> {
     /// Names, types and lengths of the leaves.
     pub(super) fn expand(&self, name: &str, ty: &CType, dimensions: &[u32], out: &mut Vec<(String, Scalar, Vec<u32>)>) {
         match ty {
+            CType::Int(_) | CType::Float(_) if ty.is_wide() => {
+                out.push((name.to_owned(), Scalar::Int, dimensions.to_vec()));
+                out.push((format!("{name}'high"), Scalar::Int, dimensions.to_vec()));
+            }
+            CType::Float(_) => out.push((name.to_owned(), Scalar::Int, dimensions.to_vec())),
             CType::Int(int) => out.push((name.to_owned(), int.scalar(), dimensions.to_vec())),
-            CType::Void | CType::Pointer(_) => {}
+            CType::Pointer(_) => out.push((name.to_owned(), Scalar::Int, dimensions.to_vec())),
+            CType::Void | CType::Function(_) => {}
             CType::Array(element, length) => {
                 let mut dimensions = dimensions.to_vec();
                 dimensions.push(*length);
@@ -108,9 +152,10 @@ impl Lower<'_, '_> {
     /// Size and alignment in bytes.
     pub(super) fn size(&self, ty: &CType) -> (u64, u64) {
         match ty {
-            CType::Void => (1, 1),
+            CType::Void | CType::Function(_) => (1, 1),
             CType::Int(int) if int.truth => (1, 1),
             CType::Int(int) => (u64::from(int.bits).div_ceil(8), u64::from(int.bits).div_ceil(8)),
+            CType::Float(bits) => (u64::from(*bits) / 8, u64::from(*bits) / 8),
             CType::Pointer(_) => (8, 8),
             CType::Array(element, length) => {
                 let (size, align) = self.size(element);
@@ -126,6 +171,20 @@ impl Lower<'_, '_> {
                 (size.next_multiple_of(align), align)
             }
         }
+    }
+
+    /// The distance of a field from the beginning of its structure, in bytes.
+    pub(super) fn offset(&self, structure: usize, number: usize) -> u64 {
+        let mut offset = 0u64;
+        for (position, (_, ty)) in self.r.c.structs[structure].fields.iter().enumerate() {
+            let (size, align) = self.size(ty);
+            offset = offset.next_multiple_of(align.max(1));
+            if position == number {
+                break;
+            }
+            offset += size;
+        }
+        offset
     }
 
     /// The type that specifiers name; true if they begin a `typedef`.
@@ -173,6 +232,8 @@ impl Lower<'_, '_> {
                 TypeSpecifier::Char => bits = 8,
                 TypeSpecifier::Short => bits = 16,
                 TypeSpecifier::Int => {}
+                TypeSpecifier::Float => return Ok(CType::Float(32)),
+                TypeSpecifier::Double if specifiers.len() == 1 => return Ok(CType::Float(64)),
                 TypeSpecifier::Long => longs += 1,
                 TypeSpecifier::Signed => signed = Some(true),
                 TypeSpecifier::Unsigned => signed = Some(false),
@@ -192,7 +253,7 @@ impl Lower<'_, '_> {
                     }
                     return Ok(CType::Int(Int::new(32, false)));
                 }
-                _ => return Err(self.wrong(specifier.span, "only integers, structures and arrays can be part of a state")),
+                _ => return Err(self.wrong(specifier.span, "this type cannot be part of a state")),
             }
         }
         if !seen {
@@ -211,10 +272,12 @@ impl Lower<'_, '_> {
             return Err(self.wrong_with(structure.span, "a `union` cannot be part of a state", "use a structure"));
         }
         let Some(declarations) = &structure.node.declarations else {
-            let known = tag.as_ref().and_then(|tag| self.r.c.tags.get(tag)).copied();
-            let name = tag.unwrap_or_default();
-            return known.map(CType::Struct).ok_or_else(|| self.wrong(structure.span, format!("`struct {name}` is not defined")));
+            return Ok(CType::Struct(self.tagged(tag)));
         };
+        let index = self.tagged(tag);
+        if !self.r.c.structs[index].fields.is_empty() {
+            return Err(self.wrong(structure.span, "this structure is defined twice"));
+        }
         let mut fields: Vec<(String, CType)> = Vec::new();
         for declaration in declarations {
             let StructDeclaration::Field(field) = &declaration.node else { continue };
@@ -233,23 +296,33 @@ impl Lower<'_, '_> {
                 fields.push((name.unwrap_or_default(), ty));
             }
         }
-        self.r.c.structs.push(Struct { fields });
-        let index = self.r.c.structs.len() - 1;
-        if let Some(tag) = tag {
-            self.r.c.tags.insert(tag, index);
-        }
+        self.r.c.structs[index].fields = fields;
         Ok(CType::Struct(index))
+    }
+
+    /// The structure with a tag. It has no fields as long as it is not defined.
+    fn tagged(&mut self, tag: Option<String>) -> usize {
+        if let Some(known) = tag.as_ref().and_then(|tag| self.r.c.tags.get(tag)) {
+            return *known;
+        }
+        if let Some(user) = tag.as_ref().and_then(|tag| self.r.type_names.get(tag.as_str())).copied()
+            && let CType::Struct(index) = self.promela_type(super::Ty::User(user), false)
+        {
+            return index;
+        }
+        self.r.c.structs.push(Struct { fields: Vec::new() });
+        let index = self.r.c.structs.len() - 1;
+        self.r.c.tags.extend(tag.map(|tag| (tag, index)));
+        index
     }
 
     /// Whether a variable of this type can be part of a state.
     pub(super) fn storable(&mut self, ty: &CType, at: lang_c::span::Span) -> Result<(), Stop> {
         match ty {
-            CType::Int(_) | CType::Struct(_) => Ok(()),
+            CType::Struct(index) if self.r.c.structs[*index].fields.is_empty() => Err(self.wrong(at, "this structure is not defined")),
+            CType::Int(_) | CType::Float(_) | CType::Struct(_) | CType::Pointer(_) => Ok(()),
             CType::Array(element, _) => self.storable(&element.clone(), at),
-            CType::Void => Err(self.wrong(at, "a variable of type `void`")),
-            CType::Pointer(_) => {
-                Err(self.wrong_with(at, "a pointer cannot be part of a state", "an index into an array can take its place"))
-            }
+            CType::Void | CType::Function(_) => Err(self.wrong(at, "a variable of type `void`")),
         }
     }
 
@@ -274,7 +347,11 @@ impl Lower<'_, '_> {
                     }
                     ty = CType::Array(Rc::new(ty), length as u32);
                 }
-                DerivedDeclarator::Function(_) | DerivedDeclarator::KRFunction(_) => {}
+                DerivedDeclarator::Function(_) | DerivedDeclarator::KRFunction(_) => {
+                    if let DeclaratorKind::Declarator(_) = declarator.node.kind.node {
+                        ty = CType::Function(Rc::new(ty));
+                    }
+                }
                 DerivedDeclarator::Block(_) => return Err(self.wrong(part.span, "blocks are not C")),
             }
         }

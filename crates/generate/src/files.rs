@@ -309,7 +309,7 @@ fn makefile(name: &str, processes: &[&Proctype], options: &Options, tests: bool)
     let transport = options.transport.broker().map_or(String::new(), |way| format!(" -DEP_TRANSPORT='\"{way}\"'"));
     let mut text = format!(
         "# Generated from {name}; `make` builds everything, `./init` starts it.\n\
-         CC ?= cc\n# Numbers overflow as in the model.\nCPPFLAGS += -D_GNU_SOURCE{transport} -fwrapv\nCFLAGS ?= -O2 -Wall -Wno-unused-label -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-function\nLDLIBS += -lpthread -lrt $(LIBS)\n\
+         CC ?= cc\n# Numbers overflow as in the model.\nCPPFLAGS += -D_GNU_SOURCE{transport} -fwrapv\nCFLAGS ?= -O2 -Wall -Wextra\nLDLIBS += -lpthread -lrt $(LIBS)\n\
          # Own files of the program, which are linked with all of it.\nOBJECTS += {}\n-include local.mk\n\n\
          all: {}\n\n",
         objects.join(" "),

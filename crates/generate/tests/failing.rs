@@ -192,3 +192,24 @@ fn every_name_of_the_headers_is_known() {
         names.iter().filter(|name| **name != "EVERYPATH_H" && !table.split_whitespace().any(|known| known == **name)).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }
+
+/// A piece of C that ends its process, whatever its exit status, leaves nobody waiting for ever.
+#[test]
+fn a_process_that_a_piece_ends_is_noticed() {
+    if !builds() {
+        return;
+    }
+    let text = |how: &str| {
+        format!(
+            "c_decl_IS {{ \\#include <unistd.h>\n}}\nbyte x;\nactive proctype P() {{ x = 1; c_code_IS {{ {how}; }}; x = 2 }}\n\
+             active proctype Q() {{ x == 2 }}"
+        )
+    };
+    for how in ["exit(3)", "exit(0)", "_exit(4)", "abort()"] {
+        for (way, options) in main_ways().into_iter().filter(|(way, _)| *way != "loop") {
+            let (success, _, said) =
+                ran(&format!("left-{}-{way}", how.len() + how.as_bytes()[how.len() - 2] as usize), &text(how), &options);
+            assert!(!success && !said.is_empty(), "{how} {way}: {said}");
+        }
+    }
+}

@@ -93,6 +93,10 @@ void ep_values(int given, ...)
 
 /* --- Processes */
 
+/* Whether this process has said that it ends. */
+static int finished;
+static void left(void);
+
 static int ask(int kind, int number)
 {
 	struct request request = { .kind = kind, .channel = number };
@@ -111,8 +115,10 @@ void ep_attach(const char *name, int argc, char **argv, int shared, size_t size,
 		own->arguments[own->count++] = atoi(argv[i]);
 	open_trace();
 	signal(SIGPIPE, SIG_IGN);
-	if (shares)
+	if (shares) {
 		back_open(size, start);
+		back_at_exit(left);
+	}
 	if (!given && ep_tracing) {
 		char line[128];
 		snprintf(line, sizeof line, "start %ld %s\n", own->id, name);
@@ -159,6 +165,32 @@ static void end_of(int number)
 	ep_end();
 }
 
+/* A piece of C has called `exit`: the process has ended for the others, too. */
+static void left(void)
+{
+	if (finished || !shares || own->number < 0 || getpid() != own->id)
+		return;
+	finished = 1;
+	if (own->depth++ == 0)
+		back_lock();
+	ask(END_PROCESS, own->number);
+	ep_changed();
+	own->depth = 1;
+	ep_end();
+}
+
+int known_to_stop(void)
+{
+	int known;
+	if (!shares)
+		return 1;
+	if (own->depth++ == 0)
+		back_lock();
+	known = back_stopped() != 0;
+	ep_again();
+	return known;
+}
+
 void gone(int number)
 {
 	if (!shares)
@@ -180,6 +212,7 @@ int ep_finish(void)
 	/* In the model a process has ended before those that it has started. */
 	if (shares && own->number >= 0)
 		end_of(own->number);
+	finished = 1;
 	failed = back_join();
 	if (shares)
 		back_close();
@@ -193,6 +226,7 @@ static void heed_stop(void)
 	if (!how)
 		return;
 	own->depth = 0;
+	finished = 1;
 	back_unlock(0);
 	fflush(stdout);
 	back_join();
@@ -203,6 +237,7 @@ static void heed_stop(void)
 void ep_fault(const char *what, int line, int column)
 {
 	fflush(stdout);
+	finished = 1;
 	fprintf(stderr, "%s: %s:%d:%d: %s\n", own->name ? own->name : "everypath", ep_source, line, column, what);
 	failure_at(line, column);
 	if (shares) {

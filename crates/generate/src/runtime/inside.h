@@ -63,6 +63,8 @@ int back_wait(int changed, long milliseconds, int ending);
 /* Under the lock: everybody stops at the next step, and why. */
 void back_stop(int how);
 int back_stopped(void);
+/* What a process does if a piece of C ends it. */
+void back_at_exit(void (*left)(void));
 void back_answer(struct request *request);
 void back_close(void);
 /* Starts a process of this number, whose line of the trace begins with `word`; what it is called in
@@ -85,6 +87,8 @@ extern struct own *own;
 void fail(const char *what) __attribute__((noreturn));
 /* A process that was started has ended without saying so. */
 void gone(int number);
+/* Whether it has been decided that the program ends. */
+int known_to_stop(void);
 void write_trace(const char *text);
 /* The line of a process that was started, before it does anything. */
 void announce(const char *word, long child, const char *name);

@@ -170,6 +170,12 @@ int back_join(void)
 	return 0;
 }
 
+/* Whoever leaves ends the one process that there is. */
+void back_at_exit(void (*left)(void))
+{
+	(void) left;
+}
+
 /* Whoever stops ends the one process that there is. */
 void back_stop(int how)
 {

@@ -37,7 +37,19 @@ static void ended(size_t which, int status)
 		failed = 1;
 		gone(child.number);
 	}
-	failed |= WIFEXITED(status) && WEXITSTATUS(status) != EXIT_SUCCESS;
+	if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_SUCCESS) {
+		failed = 1;
+		/* A piece of C, or what checks it, has ended the process: the others would wait for it. */
+		if (!known_to_stop()) {
+			char text[160];
+			snprintf(text, sizeof text, "%s ended: exit status %d", child.name, WEXITSTATUS(status));
+			errno = 0;
+			ep_complain(text);
+			snprintf(text, sizeof text, "fail %ld 0 0\n", (long) child.process);
+			write_trace(text);
+			gone(child.number);
+		}
+	}
 }
 
 /* Those that have ended are not kept by the system, however long the program runs. */
@@ -126,6 +138,11 @@ long back_start(const char *word, const char *name, int count, const int *argume
 	close(gate[0]);
 	close(gate[1]);
 	return child;
+}
+
+void back_at_exit(void (*left)(void))
+{
+	atexit(left);
 }
 
 int back_join(void)

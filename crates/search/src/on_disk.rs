@@ -344,12 +344,12 @@ fn search<S: System + Clone>(
         written: folder.written() - written,
         runs: set.runs.len() as u64,
     });
-    // The files of a search that was not saved, or has its answer, are not needed any more.
-    let unfinished = matches!(&verdict, Verdict::Unknown(reason) if !reason.is_complete());
+    // The files of a saved search are left to the caller, who has to remove the saved search first.
+    // Otherwise a process that is killed in between would leave a saved search without files.
     if let Some(visited) = visited.filter(|_| verdict == Verdict::Holds) {
         gathering.sweep_up(&set.runs.iter().map(|run| run.number()).collect());
         *visited = set.runs;
-    } else if task.checkpoints.is_none() || !unfinished {
+    } else if task.checkpoints.is_none() {
         let level = search.level.read().unwrap_or_else(PoisonError::into_inner).clone();
         set.runs.iter().chain(&level.runs).for_each(|run| gathering.retire(run));
         gathering.clear_spills();

@@ -33,7 +33,8 @@ fn on_disk(everypath: &Path, model: &Model, threads: &str, memory: u64) -> Optio
 /// Fails if an answer differs.
 pub fn same(found: &Value, expected: &Value, what: &str) -> Result<(), Failure> {
     match NUMBERS.iter().find(|number| found[**number] != expected[**number]) {
-        Some(number) => Err(format!("{what}: {number} is {}, and in memory {}", found[*number], expected[*number])),
+        // An answer without numbers says why it has none.
+        Some(number) => Err(format!("{what}: {number} is {}, and in memory {}: {}", found[*number], expected[*number], found["error"])),
         None => Ok(()),
     }
 }

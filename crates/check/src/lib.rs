@@ -66,6 +66,7 @@ pub use runs::{FileReader, FileWriter, Folder};
 pub use saved::Saved;
 pub use search::{Blocks, CheckpointError, Checkpoints, Spill};
 pub use spread::{FarCycles, FarStart, Owner, Spread};
+pub use store::return_freed_memory;
 pub use subject::{Enclosed, Selected, Subject, same_behaviour};
 pub use switches::{FewestSwitches, fewest_switches};
 pub use table::{Cycles, Order, StoreKind};

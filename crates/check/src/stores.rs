@@ -156,10 +156,23 @@ fn sweep<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcome
     let budget = plan.limits.memory.unwrap_or(LAYER_BYTES).min(LAYER_BYTES);
     let measure = plan.measure.atoms();
     match plan.store {
+        StoreKind::Auto if task.disk.is_some() => {
+            let begun = Instant::now();
+            let outcome = search::sweep(system, &mut Layers::new(move || Plain::with_budget(budget)), measure, task);
+            if outcome.verdict != Verdict::Unknown(StopReason::Memory) {
+                return outcome;
+            }
+            task.observer.notice("memory is used up: the sweep begins again on disk");
+            let limits = Limits { time: task.limits.time.map(|time| time.saturating_sub(begun.elapsed())), ..task.limits };
+            let mut outcome = search::sweep_on_disk(system, measure, &Task { limits, ..task.clone() });
+            outcome.statistics.elapsed = begun.elapsed();
+            outcome
+        }
         StoreKind::Auto | StoreKind::Plain => search::sweep(system, &mut Layers::new(move || Plain::with_budget(budget)), measure, task),
+        StoreKind::Disk => search::sweep_on_disk(system, measure, task),
         StoreKind::Compact => search::sweep(system, &mut Layers::new(move || Compact::with_budget(budget)), measure, task),
         // The table has refused these stores.
-        StoreKind::Hashes | StoreKind::Bits | StoreKind::Disk | StoreKind::Cache => unreachable_store(),
+        StoreKind::Hashes | StoreKind::Bits | StoreKind::Cache => unreachable_store(),
     }
 }
 

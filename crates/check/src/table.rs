@@ -37,7 +37,7 @@ choice! {
         Compact = "compact", "Exact: a few bytes a state, from early on";
         Hashes = "hash", "A hash of each state: a few bytes, and a very small chance to overlook a state";
         Bits = "bits", "A few bits for each state in an array of at most a gigabyte: overlooks states as it fills";
-        Disk = "disk", "Exact: a few bytes a state in memory, and sorted, compressed files when memory is used up. Memory decides how fast the search is, not how far it gets. Breadth first only";
+        Disk = "disk", "Exact: a few bytes a state in memory, and sorted, compressed files when memory is used up. Memory decides how fast the search is, not how far it gets. Breadth first and sweeps only";
         Cache = "cache", "Exact, but forgets states when memory is short and visits them again. Depth first only";
     }
 }
@@ -217,8 +217,12 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule { broken: |c| refuse_forgetting(store(c.store).forgets, c.order).is_err(), refusal: FORGETS },
     Rule {
-        broken: |c| store(c.store).answers_late && c.order.of_search() != Order::Breadth,
+        broken: |c| store(c.store).answers_late && !matches!(c.order.of_search(), Order::Breadth | Order::Sweep),
         refusal: "a store on disk tells at the end of a level what is new: use `--search bfs`, or the store `compact`",
+    },
+    Rule {
+        broken: |c| store(c.store).answers_late && c.order == Order::Sweep && matches!(c.method, Method::Cycles(_)),
+        refusal: "a sweep looks for cycles among states that it keeps in memory: use `--search bfs`, or the store `compact`",
     },
     Rule {
         broken: |c| store(c.store).answers_late && matches!(c.method, Method::Cycles(_)) && c.fairness != Fair::Any,
@@ -230,7 +234,7 @@ const RULES: &[Rule] = &[
         refusal: "a directed search is not saved: use `--search bfs` or `--search dfs`",
     },
     Rule {
-        broken: |c| c.order == Order::Sweep && !store(c.store).layers,
+        broken: |c| c.order == Order::Sweep && !store(c.store).layers && !store(c.store).answers_late,
         refusal: "a sweep deletes states layer by layer, which an array of bits or hashes or a cache cannot do: use `plain` or `compact`",
     },
     Rule {

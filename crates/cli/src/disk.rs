@@ -211,13 +211,20 @@ struct Writer {
 
 impl Writer {
     fn flush(&mut self) -> io::Result<()> {
-        self.account.add(self.number, self.buffer.len() as u64)?;
-        self.file.write_all(&self.buffer).map_err(|error| {
+        let buffer = std::mem::take(&mut self.buffer);
+        let written = self.write(&buffer);
+        self.buffer = buffer;
+        self.buffer.clear();
+        written
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.account.add(self.number, bytes.len() as u64)?;
+        self.file.write_all(bytes).map_err(|error| {
             let folder = self.path.parent().unwrap_or(&self.path);
             io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
         })?;
-        self.len += self.buffer.len() as u64;
-        self.buffer.clear();
+        self.len += bytes.len() as u64;
         if self.len - self.told >= 8 * STROKE {
             // Only data that has reached the disk can leave the cache.
             self.file.sync_data()?;
@@ -230,8 +237,15 @@ impl Writer {
 
 impl FileWriter for Writer {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // The buffer never grows, because its memory is part of a budget.
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        if bytes.len() >= BUFFER {
+            return self.write(bytes);
+        }
         self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {

@@ -219,6 +219,10 @@ impl Session {
     fn disk(&self, saving: &SavingArguments) -> Result<Option<DiskFolder>, Failure> {
         let resumed = saving.resume.as_deref().map(disk::saved_in);
         let resumed = resumed.as_deref().and_then(Path::parent).filter(|folder| DiskFolder::is_one(folder));
+        if saving.disk.is_some() || resumed.is_some() || self.plan.store == StoreKind::Disk {
+            // When memory is used up, the search must become smaller.
+            check::return_freed_memory();
+        }
         match (&saving.disk, resumed) {
             (Some(Place { folder, most }), _) => DiskFolder::new(folder, *most, saving.resume.is_some()).map(Some),
             (None, Some(folder)) => DiskFolder::new(folder, None, true).map(Some),

@@ -14,10 +14,12 @@ mod folder;
 mod merge;
 mod recent;
 mod run;
+mod set;
 mod sort;
 
 pub use filter::Filter;
 pub use folder::{FileReader, FileWriter, Folder, InMemory};
 pub use merge::Merge;
 pub use recent::{Met, Recent};
-pub use run::{Cursor, Place, Run, RunWriter, Shelf};
+pub use run::{Cursor, PACKING_BYTES, Place, Run, RunWriter, Shelf};
+pub use set::{ITEM, Set};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// Reads several runs in ascending order of their states. Equal states occur once, with all their
 /// values.
+#[derive(Default)]
 pub struct Merge {
     /// A heap: each cursor is at a state that is not greater than those of its two children.
     heap: Vec<Cursor>,
@@ -30,9 +31,48 @@ impl Merge {
                 heap.push(cursor);
             }
         }
-        let mut merge = Merge { heap, state: Vec::new(), least: 0, sum: 0 };
+        let mut merge = Merge { heap, ..Merge::default() };
         (0..merge.heap.len()).rev().for_each(|at| merge.sink(at));
         Ok(merge)
+    }
+
+    /// Adds a run, from its first state on.
+    pub fn add(&mut self, run: &Arc<Run>) -> io::Result<()> {
+        let mut cursor = Cursor::new(Arc::clone(run))?;
+        if cursor.advance()? {
+            self.put(cursor);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, cursor: Cursor) {
+        self.heap.push(cursor);
+        let mut at = self.heap.len() - 1;
+        while at > 0 && self.heap[at].state() < self.heap[(at - 1) / 2].state() {
+            self.heap.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+    }
+
+    /// The state to which the merge moves next.
+    pub fn next(&self) -> Option<&[u8]> {
+        self.heap.first().map(Cursor::state)
+    }
+
+    /// The number of runs that are not read to their end.
+    pub fn runs(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Takes the rests of all runs but the `longest` longest ones, as a merge of their own.
+    pub fn take_short(&mut self, longest: usize) -> Merge {
+        let mut all = std::mem::take(&mut self.heap);
+        all.sort_by_key(|cursor| std::cmp::Reverse(cursor.run().states()));
+        let mut taken = Merge::default();
+        for (number, cursor) in all.into_iter().enumerate() {
+            if number < longest { self.put(cursor) } else { taken.put(cursor) }
+        }
+        taken
     }
 
     /// The current state.
@@ -118,6 +158,24 @@ mod tests {
                 }
                 runs.extend(writer.finish().unwrap().map(Arc::new));
             }
+            // Runs may be added later, and taken out again.
+            let (mut merge, mut least) = (Merge::new(&[], None).unwrap(), Vec::new());
+            runs.iter().for_each(|run| merge.add(run).unwrap());
+            while let Some(next) = merge.next().map(<[u8]>::to_vec) {
+                assert!(merge.advance().unwrap() && merge.state() == next);
+                least.push((next, merge.least()));
+                if least.len() % 500 == 7 {
+                    let count = merge.runs();
+                    let mut short = merge.take_short(2);
+                    assert_eq!((merge.runs(), short.runs()), (count.min(2), count.saturating_sub(2)));
+                    let mut one = RunWriter::new(&shelf, 1000, 1).unwrap();
+                    while short.advance().unwrap() {
+                        one.push(short.state(), short.least()).unwrap();
+                    }
+                    one.finish().unwrap().into_iter().for_each(|run| merge.add(&Arc::new(run)).unwrap());
+                }
+            }
+            assert_eq!(least, expected.iter().map(|(state, (least, _))| (state.clone(), *least)).collect::<Vec<_>>());
             for from in [None, Some(2500_u32.to_be_bytes())] {
                 let mut merge = Merge::new(&runs, from.as_ref().map(|from| &from[..])).unwrap();
                 for (state, (least, sum)) in expected.iter().filter(|(state, _)| from.is_none_or(|from| state[..] >= from[..])) {

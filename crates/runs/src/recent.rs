@@ -7,13 +7,7 @@
 //! as a sorted list. So a state is forgotten only after the caller has got it, and the memory
 //! always holds the states found last.
 
-use crate::sort::{Item, sort};
-
-/// The most bytes of states in a generation.
-const MOST_BYTES: usize = u32::MAX as usize;
-/// The bytes that a state takes in addition to its own: its end, two slots, and its place in a
-/// sorted list.
-const BESIDE: u64 = 4 + 16 + 16;
+use crate::set::{ITEM, Set};
 
 /// The answer for a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,70 +20,12 @@ pub enum Met {
     Full,
 }
 
-#[derive(Default)]
-struct Generation {
-    bytes: Vec<u8>,
-    /// The end of each state.
-    ends: Vec<u32>,
-    /// A part of a hash above, the number of a state plus one below; 0 for none.
-    slots: Vec<u64>,
-    /// The number of states that are not open. The open ones come after them.
-    settled: usize,
-}
-
-impl Generation {
-    fn state(&self, number: u32) -> &[u8] {
-        let end = |number: u32| self.ends[number as usize] as usize;
-        let start = if number == 0 { 0 } else { end(number - 1) };
-        &self.bytes[start..end(number)]
-    }
-
-    /// The slot of `state`, or the one where it belongs.
-    #[inline]
-    fn slot(&self, hash: u64, state: &[u8]) -> Result<usize, usize> {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            let slot = self.slots[at];
-            if slot == 0 {
-                return Err(at);
-            }
-            if slot >> 32 == hash >> 32 && self.state(slot as u32 - 1) == state {
-                return Ok(at);
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    fn memory(&self) -> u64 {
-        (self.bytes.capacity() + self.ends.capacity() * 4 + self.slots.capacity() * 8) as u64
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.slots.fill(0);
-        self.settled = 0;
-    }
-
-    fn grow(&mut self) {
-        let slots = (self.slots.len() * 2).max(64);
-        let old = std::mem::replace(&mut self.slots, vec![0; slots]);
-        for slot in old.into_iter().filter(|&slot| slot != 0) {
-            let hash = store::hash_bytes(self.state(slot as u32 - 1));
-            let mut at = hash as usize & (slots - 1);
-            while self.slots[at] != 0 {
-                at = (at + 1) & (slots - 1);
-            }
-            self.slots[at] = slot;
-        }
-    }
-}
-
 /// The states found last.
 pub struct Recent {
-    young: Generation,
-    old: Generation,
+    young: Set,
+    /// The number of young states that are not open. The open ones come after them.
+    settled: usize,
+    old: Set,
     /// The bytes that a generation may take.
     room: u64,
 }
@@ -97,14 +33,19 @@ pub struct Recent {
 impl Recent {
     /// Uses at most `budget` bytes, but has room for some states in any case.
     pub fn new(budget: u64) -> Recent {
-        let mut recent = Recent { young: Generation::default(), old: Generation::default(), room: 0 };
+        let mut recent = Recent { young: Set::default(), settled: 0, old: Set::default(), room: 0 };
         recent.set_budget(budget);
         recent
     }
 
-    /// Sets the budget from now on.
+    /// Sets the budget from now on. What takes more already is freed by the next two turns.
     pub fn set_budget(&mut self, budget: u64) {
-        self.room = (budget / 2).clamp(1 << 12, MOST_BYTES as u64);
+        self.room = (budget / 2).max(1 << 12);
+    }
+
+    /// The budget.
+    pub fn budget(&self) -> u64 {
+        2 * self.room
     }
 
     /// The hash of a state.
@@ -117,72 +58,60 @@ impl Recent {
     /// looked up.
     #[inline]
     pub fn touch(&self, hash: u64) -> u64 {
-        let slot = |of: &Generation| of.slots.get(hash as usize & of.slots.len().wrapping_sub(1)).copied().unwrap_or(0);
-        slot(&self.young) ^ slot(&self.old)
+        self.young.touch(hash) ^ self.old.touch(hash)
     }
 
     /// The bytes in memory.
     pub fn memory(&self) -> u64 {
-        self.young.memory() + self.old.memory() + self.open() as u64 * size_of::<Item>() as u64
+        self.young.memory() + self.old.memory() + self.open() as u64 * ITEM
     }
 
     /// The number of open states.
     pub fn open(&self) -> usize {
-        self.young.ends.len() - self.young.settled
+        self.young.len() - self.settled
     }
 
     /// Looks up a state with this hash, and adds it if it is not there.
     #[inline]
     pub fn meet(&mut self, hash: u64, state: &[u8]) -> Met {
-        if (self.young.ends.len() + 1) * 2 > self.young.slots.len() {
-            self.young.grow();
-        }
-        let young = &mut self.young;
-        let Err(at) = young.slot(hash, state) else { return Met::Known };
-        let known = !self.old.slots.is_empty() && self.old.slot(hash, state).is_ok();
-        if known {
+        let Err(mut at) = self.young.find(hash, state) else { return Met::Known };
+        if self.old.find(hash, state).is_ok() {
             return Met::Known;
         }
-        let bytes = young.bytes.len() + state.len();
-        let full = (young.ends.len() + 1) as u64 * BESIDE + bytes as u64 > self.room || bytes > MOST_BYTES;
-        if full && !young.ends.is_empty() || bytes > MOST_BYTES {
-            return Met::Full;
+        if !self.young.has_place(state.len()) {
+            if !self.young.make_place(state.len(), self.room, ITEM) {
+                return Met::Full;
+            }
+            at = self.young.find(hash, state).err().unwrap_or(0);
         }
-        if bytes > young.bytes.capacity() {
-            // The capacity does not exceed the available room.
-            let more = young.bytes.capacity().max(1 << 10).min(self.room as usize).max(state.len());
-            young.bytes.reserve_exact(more);
-        }
-        young.bytes.extend_from_slice(state);
-        young.ends.push(bytes as u32);
-        young.slots[at] = hash >> 32 << 32 | young.ends.len() as u64;
+        self.young.add(at, hash, state);
         Met::Open
     }
 
     /// Calls `each` with the open states in ascending order, and then treats them as known.
     pub fn settle<E>(&mut self, mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        let young = &mut self.young;
-        let mut items: Vec<Item> = (young.settled..young.ends.len()).map(|number| Item::new(number as u32)).collect();
-        sort(&mut items, &|number| young.state(number));
-        items.iter().try_for_each(|item| each(young.state(item.number)))?;
-        young.settled = young.ends.len();
+        self.young.in_order(self.settled).try_for_each(|number| each(self.young.state(number)))?;
+        self.settled = self.young.len();
         Ok(())
     }
 
-    /// Makes room: the young states become old. None of them may be open.
+    /// Makes room: the young states become old. None of them may be open. A generation that takes
+    /// more than a reduced budget allows is freed.
     pub fn turn(&mut self) {
         debug_assert_eq!(self.open(), 0, "open states would be forgotten");
         std::mem::swap(&mut self.young, &mut self.old);
         self.young.clear();
-        // Memory beyond a reduced budget is freed.
-        if self.young.memory() > self.room.saturating_mul(2) {
-            self.young = Generation::default();
+        self.settled = 0;
+        for set in [&mut self.young, &mut self.old] {
+            if set.memory() > self.room {
+                *set = Set::default();
+            }
         }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        (self.young, self.old) = Default::default();
+        (self.young, self.old, self.settled) = Default::default();
     }
 }
 
@@ -234,7 +163,7 @@ mod tests {
             }
             assert_eq!(settle(&mut recent, &mut met), all.len());
             assert!(known > 100 || budget == 0, "{known}");
-            assert!(recent.memory() < budget * 2 + (1 << 15), "{} of {budget}", recent.memory());
+            assert!(recent.memory() <= budget.max(1 << 13), "{} of {budget}", recent.memory());
         }
     }
 }

@@ -10,12 +10,21 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// The approximate size of a block before it is compressed.
+/// The usual size of a block before it is compressed, and the least.
 const BLOCK_BYTES: usize = 1 << 15;
+const LEAST_BLOCK_BYTES: usize = 1 << 12;
 /// The most states in a block.
 const BLOCK_STATES: u64 = 1 << 13;
+
+/// The buffers of a cursor, as a multiple of a block.
+const BUFFERS: u64 = 2;
+/// The memory that a folder may use for a file that is being written.
+const FILE_BUFFER: u64 = 1 << 17;
+
+/// The memory of a thread for compressing and uncompressing blocks of the usual size.
+pub const PACKING_BYTES: u64 = 3 << 18;
 
 /// The end of a file: the offset and the length of the index, and these bytes.
 const MAGIC: &[u8; 8] = b"ep-run-1";
@@ -25,12 +34,32 @@ const TRAILER: usize = 24;
 pub struct Shelf<'f> {
     folder: &'f dyn Folder,
     next: AtomicU64,
+    /// The approximate size of a block of a new run before it is compressed.
+    block_bytes: AtomicUsize,
 }
 
 impl<'f> Shelf<'f> {
     /// The files of `folder`, in which new ones are numbered from `next` on.
     pub fn new(folder: &'f dyn Folder, next: u64) -> Shelf<'f> {
-        Shelf { folder, next: AtomicU64::new(next) }
+        Shelf { folder, next: AtomicU64::new(next), block_bytes: AtomicUsize::new(BLOCK_BYTES) }
+    }
+
+    /// Makes the blocks of new runs smaller if there is little memory: a cursor should take no more
+    /// than `bytes` bytes. Smaller blocks are compressed less well.
+    pub fn fit_cursors(&self, bytes: u64) {
+        let block = (bytes / BUFFERS).clamp(LEAST_BLOCK_BYTES as u64, BLOCK_BYTES as u64);
+        self.block_bytes.store(block as usize, Relaxed);
+    }
+
+    /// The memory of a cursor: the unpacked block and the packed block.
+    pub fn cursor_bytes(&self) -> u64 {
+        BUFFERS * self.block_bytes.load(Relaxed) as u64
+    }
+
+    /// The memory of a writer besides a run that stays in memory: the block, its packed form, and
+    /// the buffer of the file.
+    pub fn writer_bytes(&self) -> u64 {
+        4 * self.block_bytes.load(Relaxed) as u64 + FILE_BUFFER
     }
 
     /// The folder.
@@ -191,9 +220,8 @@ impl Run {
         let Place::Memory(bytes) = &self.place else { return Ok(Arc::clone(self)) };
         let mut file = folder.create(self.number)?;
         file.append(bytes)?;
-        let mut zstd = zstd::bulk::Compressor::new(1)?;
-        zstd.include_checksum(true)?;
-        end_file(file, self.number, bytes.len() as u64, &zstd.compress(&self.index.to_bytes())?)?;
+        let index = with_compressor(1, |zstd| zstd.compress(&self.index.to_bytes()))?;
+        end_file(file, self.number, bytes.len() as u64, &index)?;
         Run::open(folder, self.number).map(Arc::new)
     }
 
@@ -248,9 +276,28 @@ fn end_file(mut file: Box<dyn FileWriter>, number: u64, offset: u64, index: &[u8
 }
 
 thread_local! {
-    /// A thread has one decompressor for all its cursors, because a decompressor is larger than a
-    /// block.
+    /// A thread has one decompressor for all its cursors and one compressor for all its writers,
+    /// because these are larger than a block.
     static DECOMPRESSOR: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+    static COMPRESSOR: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
+}
+
+fn with_compressor<T>(effort: i32, work: impl FnOnce(&mut zstd::bulk::Compressor<'static>) -> io::Result<T>) -> io::Result<T> {
+    COMPRESSOR.with_borrow_mut(|compressor| {
+        let (level, zstd) = match compressor {
+            Some(both) => both,
+            None => {
+                let mut zstd = zstd::bulk::Compressor::new(effort)?;
+                zstd.include_checksum(true)?;
+                compressor.insert((effort, zstd))
+            }
+        };
+        if *level != effort {
+            zstd.set_compression_level(effort)?;
+            *level = effort;
+        }
+        work(zstd)
+    })
 }
 
 fn with_decompressor<T>(work: impl FnOnce(&mut zstd::bulk::Decompressor<'static>) -> io::Result<T>) -> io::Result<T> {
@@ -270,7 +317,8 @@ pub struct RunWriter<'s> {
     file: Option<Box<dyn FileWriter>>,
     offset: u64,
     block: BlockEncoder,
-    zstd: zstd::bulk::Compressor<'static>,
+    block_bytes: usize,
+    effort: i32,
     index: Index,
     least: u64,
     most: u64,
@@ -280,11 +328,11 @@ impl<'s> RunWriter<'s> {
     /// A run that stays in memory up to `in_memory` bytes. A greater `effort`, which is a zstd
     /// level, compresses better and takes longer.
     pub fn new(shelf: &'s Shelf<'s>, in_memory: u64, effort: i32) -> io::Result<RunWriter<'s>> {
-        let mut zstd = zstd::bulk::Compressor::new(effort)?;
-        zstd.include_checksum(true)?;
         let number = shelf.next.fetch_add(1, Relaxed);
         let (block, index) = (BlockEncoder::default(), Index::default());
-        Ok(RunWriter { shelf, number, in_memory, memory: Vec::new(), file: None, offset: 0, block, zstd, index, least: u64::MAX, most: 0 })
+        let block_bytes = shelf.block_bytes.load(Relaxed);
+        let (memory, file, offset) = (Vec::new(), None, 0);
+        Ok(RunWriter { shelf, number, in_memory, memory, file, offset, block, block_bytes, effort, index, least: u64::MAX, most: 0 })
     }
 
     /// Appends a state that is greater than all before it.
@@ -297,7 +345,7 @@ impl<'s> RunWriter<'s> {
         }
         self.block.push(state, value);
         (self.least, self.most) = (self.least.min(value), self.most.max(value));
-        if self.block.len() >= BLOCK_BYTES || self.block.entries() >= BLOCK_STATES {
+        if self.block.len() >= self.block_bytes || self.block.entries() >= BLOCK_STATES {
             self.end_block()?;
         }
         Ok(())
@@ -308,7 +356,7 @@ impl<'s> RunWriter<'s> {
         entry.states = self.block.entries() as u32;
         (entry.least, entry.most) = (self.least, self.most);
         let number = self.index.blocks.len() as u64 - 1;
-        let packed = self.block.finish(self.number, number, &mut self.zstd)?;
+        let packed = with_compressor(self.effort, |zstd| self.block.finish(self.number, number, zstd))?;
         if let Some(entry) = self.index.blocks.last_mut() {
             entry.len = packed.len() as u32;
         }
@@ -319,6 +367,12 @@ impl<'s> RunWriter<'s> {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Some(file) = &mut self.file {
             return file.append(bytes);
+        }
+        let after = self.memory.len() + bytes.len();
+        if after > self.memory.capacity() {
+            // The capacity does not exceed the room by more than a block.
+            let room = usize::try_from(self.in_memory).unwrap_or(usize::MAX);
+            self.memory.reserve_exact((2 * after).min(room.max(after)) - self.memory.len());
         }
         self.memory.extend_from_slice(bytes);
         if self.memory.len() as u64 > self.in_memory {
@@ -338,7 +392,7 @@ impl<'s> RunWriter<'s> {
 
     /// The memory it takes.
     pub fn memory(&self) -> u64 {
-        (self.memory.capacity() + self.index.firsts.capacity() + 3 * BLOCK_BYTES) as u64
+        (self.memory.capacity() + self.index.firsts.capacity()) as u64 + self.shelf.writer_bytes()
     }
 
     /// The finished run; `None` if it has no states.
@@ -352,7 +406,7 @@ impl<'s> RunWriter<'s> {
             self.memory.shrink_to_fit();
             return Ok(Some(Run::new(number, Place::Memory(self.memory), self.index, bytes)));
         };
-        let index = self.zstd.compress(&self.index.to_bytes())?;
+        let index = with_compressor(self.effort, |zstd| zstd.compress(&self.index.to_bytes()))?;
         end_file(file, number, self.offset, &index)?;
         let file = self.shelf.folder.open(number)?;
         Ok(Some(Run::new(number, Place::File(file), self.index, bytes + index.len() as u64 + TRAILER as u64)))
@@ -372,9 +426,6 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The memory of a cursor: the unpacked block and the packed block.
-    pub const MEMORY: u64 = 2 * BLOCK_BYTES as u64;
-
     /// A cursor before the first state.
     pub fn new(run: Arc<Run>) -> io::Result<Cursor> {
         let end = run.blocks();

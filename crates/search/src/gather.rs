@@ -9,7 +9,7 @@
 use crate::sync::lock;
 use crate::visited_runs::merged;
 use contract::{Budgeted, Inserted, StateId, Stop, Store, StoreFull, StoreWorker};
-use runs::{Cursor, Met, Recent, Run, RunWriter, Shelf};
+use runs::{Met, PACKING_BYTES, Recent, Run, RunWriter, Shelf};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,12 +17,25 @@ use std::sync::{Arc, Mutex};
 
 /// The memory budget if there is no limit.
 const DEFAULT_BUDGET: u64 = 1 << 30;
-/// The least memory of a worker for the states it found last.
+/// The least memory of a worker for the states it found last, and for sets of states.
 const LEAST_RECENT: u64 = 1 << 16;
-/// If there are more runs than this, some are merged, because each needs a buffer when it is read.
-/// With much memory there may be more, whose buffers take at most one part in `BUFFER_SHARE`.
-const MOST_SPILLS: u64 = 24;
-const BUFFER_SHARE: u64 = 16;
+const LEAST_SETS: u64 = 1 << 13;
+/// The parts of the available memory that the filters of runs may take, those of runs that are
+/// being written, short runs of visited states, short runs of gathered states, and cursors: one in
+/// so many. The rest is for the states found last. All of these are limits from the beginning, so
+/// nothing has to shrink when another part grows.
+const FILTER_SHARE: u64 = 8;
+const NEW_FILTER_SHARE: u64 = 16;
+const RUN_SHARE: u64 = 16;
+const CURSOR_SHARE: u64 = 8;
+/// The part for threads that merge runs and look states up while the workers keep their memory.
+const HELPER_SHARE: u64 = 8;
+/// The number of cursors for which there should be room. If memory is short, blocks are smaller.
+const CURSORS: u64 = 64;
+/// The bounds of the number of gathered runs. If there are more, some are merged, because each
+/// needs a cursor when it is read.
+const FEWEST_SPILLS: u64 = 8;
+const MOST_SPILLS: u64 = 192;
 /// The zstd level for runs that are kept for one level of the search.
 const BRIEF: i32 = 1;
 
@@ -38,6 +51,8 @@ pub(crate) struct Gathering<'f> {
     elsewhere: AtomicU64,
     least_elsewhere: AtomicU64,
     workers: u64,
+    /// The number of sets of visited states.
+    sets: u64,
     /// The memory of the workers' states, and of the runs and the filter.
     recent: AtomicU64,
     runs: AtomicU64,
@@ -57,6 +72,7 @@ impl<'f> Gathering<'f> {
             elsewhere: AtomicU64::new(0),
             least_elsewhere: AtomicU64::new(u64::MAX),
             workers: workers.max(1) as u64,
+            sets: 1,
             recent: AtomicU64::new(0),
             runs: AtomicU64::new(0),
             spilled: AtomicU64::new(0),
@@ -65,32 +81,103 @@ impl<'f> Gathering<'f> {
         }
     }
 
+    /// For several sets of visited states, which share the memory for filters and cursors.
+    pub fn with_sets(self, sets: u64) -> Self {
+        Gathering { sets, ..self }
+    }
+
+    /// Fits the blocks of new runs to the memory that is available at the beginning.
+    pub fn fit_blocks(&self) {
+        self.shelf.fit_cursors(self.available() / (CURSOR_SHARE * CURSORS * self.workers * self.sets));
+    }
+
     /// The most memory that the filters of runs may take together. They take less as long as there
     /// are few states.
     pub fn for_filter(&self) -> u64 {
-        self.available() / 8
+        self.available() / FILTER_SHARE / self.sets
     }
 
-    /// The memory for runs that are short enough to stay in memory, including one that is being
-    /// written.
+    /// The memory for filters of runs that are being written while all others are used.
+    pub fn for_new_filters(&self) -> u64 {
+        self.available() / NEW_FILTER_SHARE
+    }
+
+    /// The memory for runs of one kind that are short enough to stay in memory, including one that
+    /// is being written.
     pub fn for_runs(&self, held: u64) -> u64 {
-        (self.available() / 8).saturating_sub(held)
+        (self.available() / RUN_SHARE).saturating_sub(held)
     }
 
-    /// The memory that is available, but at least half of the memory at the beginning. Memory that
-    /// this store has freed may still belong to the process and then counts as held elsewhere. If
-    /// that made the store smaller, it would free even more.
+    /// The memory of a thread that packs blocks and writes two runs.
+    fn packing_bytes(&self) -> u64 {
+        PACKING_BYTES + 2 * self.shelf.writer_bytes()
+    }
+
+    /// The number of threads besides the workers that may write runs at one time. If memory is
+    /// short there are none.
+    pub fn helpers(&self) -> u64 {
+        let most = if self.workers > 1 { self.workers } else { 0 };
+        (self.available() / HELPER_SHARE / self.packing_bytes()).min(most)
+    }
+
+    /// The number of runs that each worker may read at one time.
+    pub fn most_cursors(&self) -> u64 {
+        (self.available() / (CURSOR_SHARE * self.shelf.cursor_bytes() * self.workers * self.sets)).max(2 * FEWEST_SPILLS)
+    }
+
+    /// The memory that is available, but at least a part of the memory at the beginning. Memory
+    /// that this store has freed may still belong to the process and then counts as held elsewhere.
+    /// If that made the store smaller, it would free even more.
     fn available(&self) -> u64 {
-        let least = self.budget.saturating_sub(self.least_elsewhere.load(Relaxed)) / 2;
+        let least = self.budget.saturating_sub(self.least_elsewhere.load(Relaxed)) / 4;
         self.budget.saturating_sub(self.elsewhere.load(Relaxed)).max(self.budget / 16).max(least)
     }
 
     /// The memory for the states that a worker found last.
     fn for_recent(&self) -> u64 {
-        let runs = self.runs.load(Relaxed) + self.spilled.load(Relaxed);
-        // The rest is for sorting, the buffers of cursors, and vectors that grow.
-        let free = self.available().saturating_sub(runs) / 10 * 7;
-        (free / self.workers).max(LEAST_RECENT)
+        self.rest().max(LEAST_RECENT)
+    }
+
+    /// A worker's part of the memory that nothing else needs.
+    fn rest(&self) -> u64 {
+        let available = self.available();
+        let (filters, runs) = (available / FILTER_SHARE, available / RUN_SHARE);
+        // The index of a run is in memory even if the run is not, so runs may take more than their
+        // part.
+        let taken = self.runs.load(Relaxed).max(filters + runs) + self.spilled.load(Relaxed).max(runs);
+        let others = available / NEW_FILTER_SHARE + available / CURSOR_SHARE;
+        let packing = (self.workers + self.helpers()) * self.packing_bytes();
+        available.saturating_sub(taken + others + packing) / self.workers
+    }
+
+    /// The memory for sets of states, if a search keeps them itself.
+    pub fn for_sets(&self) -> u64 {
+        self.rest().max(LEAST_SETS)
+    }
+
+    /// Sets the memory that these sets take.
+    pub fn sets_take(&self, bytes: u64) {
+        self.recent.store(bytes, Relaxed);
+        self.peak.fetch_max(self.bytes(), Relaxed);
+    }
+
+    /// The number of gathered runs beyond which some are merged.
+    pub fn most_spills(&self) -> usize {
+        (self.most_cursors() / 2).clamp(FEWEST_SPILLS, MOST_SPILLS) as usize
+    }
+
+    /// Merges gathered runs if there are too many.
+    pub fn few(&self, spills: &mut Vec<Arc<Run>>) -> io::Result<()> {
+        let most = self.most_spills();
+        if spills.len() > most {
+            // The shortest runs are merged, so that no state is written again and again.
+            spills.sort_by_key(|run| std::cmp::Reverse(run.bytes()));
+            let some = spills.split_off(most / 4);
+            let one = merged(&some, self.shelf, 0, BRIEF, &|| self.is_over())?;
+            some.iter().for_each(|run| self.retire(run));
+            spills.extend(one.map(Arc::new));
+        }
+        Ok(())
     }
 
     /// Sets the memory that the runs of visited states and the filter take.
@@ -163,15 +250,7 @@ impl<'f> Gathering<'f> {
     fn add(&self, run: Run) -> io::Result<()> {
         let mut spills = lock(&self.spills);
         spills.push(Arc::new(run));
-        let most = (self.available() / (BUFFER_SHARE * Cursor::MEMORY)).clamp(MOST_SPILLS, 8 * MOST_SPILLS) as usize;
-        if spills.len() > most {
-            // The shortest runs are merged, so that no state is written again and again.
-            spills.sort_by_key(|run| std::cmp::Reverse(run.bytes()));
-            let some = spills.split_off(most / 4);
-            let one = merged(&some, self.shelf, 0, BRIEF, &|| self.is_over())?;
-            some.iter().for_each(|run| self.retire(run));
-            spills.extend(one.map(Arc::new));
-        }
+        self.few(&mut spills)?;
         self.spilled.store(spills.iter().map(|run| run.memory()).sum(), Relaxed);
         Ok(())
     }
@@ -244,7 +323,7 @@ impl Gatherer<'_> {
             return Ok(());
         }
         let shared = self.shared;
-        let in_memory = shared.for_runs(shared.spilled.load(Relaxed)) / (2 * shared.workers);
+        let in_memory = shared.for_runs(shared.spilled.load(Relaxed)) / shared.workers;
         let mut writer = RunWriter::new(shared.shelf, in_memory, BRIEF)?;
         self.recent.settle(|state| writer.push(state, 1))?;
         if let Some(run) = writer.finish()? {
@@ -252,6 +331,16 @@ impl Gatherer<'_> {
         }
         self.tell();
         Ok(())
+    }
+
+    /// Makes the states found last fit again if less memory is available than before.
+    pub fn adapt(&mut self) {
+        let (budget, allowed) = (self.recent.budget(), self.shared.for_recent());
+        if allowed < budget - budget / 16
+            && let Err(error) = self.make_room()
+        {
+            self.shared.report(error);
+        }
     }
 
     fn tell(&mut self) {

@@ -130,6 +130,12 @@ impl<'a> Monitor<'a> {
         })
     }
 
+    /// Measures the memory of the process, tells the store what is left for it, and checks the
+    /// limits.
+    pub fn measure_now<T: Store>(&self, store: &T) {
+        self.look(store);
+    }
+
     /// Publishes the counts of `worker` and returns whether it may continue.
     #[inline]
     pub fn poll<T: Store>(&self, worker: usize, standing: &WorkerCounts, store: &T) -> bool {

@@ -39,6 +39,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+/// The bytes of states that a worker takes from a block at a time.
+const PIECE_BYTES: usize = 1 << 17;
 /// Levels with fewer states than this are not shared.
 const SHARED_STATES: u64 = 1 << 12;
 /// Files kept only for the last checkpoint may take one part in this many of the disk space; then
@@ -254,6 +256,9 @@ fn search<S: System + Clone>(
         Beginning::Anew => None,
         Beginning::From(manifest) => Some(manifest),
     };
+    // From the beginning, the memory that the program itself takes is not available.
+    monitor.measure_now(&gathering);
+    gathering.fit_blocks();
     let old = start.as_ref().map(|start| start.counts.clone()).unwrap_or_default();
     let known = start.as_ref().map(|start| start.visited.clone()).unwrap_or_default();
     let base = start.as_ref().and_then(|start| start.base);
@@ -277,6 +282,7 @@ fn search<S: System + Clone>(
         pause: &AtomicBool::new(false),
         depth: &AtomicU64::new(0),
         states: &AtomicU64::new(set.states),
+        piece: &AtomicU64::new(0),
         goal,
         goal_met: &AtomicBool::new(false),
         saved: &Mutex::new(Instant::now()),
@@ -338,12 +344,12 @@ fn search<S: System + Clone>(
         written: folder.written() - written,
         runs: set.runs.len() as u64,
     });
-    // The files of a search that was not saved, or has its answer, are not needed any more.
-    let unfinished = matches!(&verdict, Verdict::Unknown(reason) if !reason.is_complete());
+    // The files of a saved search are left to the caller, who has to remove the saved search first.
+    // Otherwise a process that is killed in between would leave a saved search without files.
     if let Some(visited) = visited.filter(|_| verdict == Verdict::Holds) {
         gathering.sweep_up(&set.runs.iter().map(|run| run.number()).collect());
         *visited = set.runs;
-    } else if task.checkpoints.is_none() || !unfinished {
+    } else if task.checkpoints.is_none() {
         let level = search.level.read().unwrap_or_else(PoisonError::into_inner).clone();
         set.runs.iter().chain(&level.runs).for_each(|run| gathering.retire(run));
         gathering.clear_spills();
@@ -400,6 +406,9 @@ struct Search<'a> {
     pause: &'a AtomicBool,
     depth: &'a AtomicU64,
     states: &'a AtomicU64,
+    /// The most memory of a piece of a block. It counts from then on, so that the memory of the
+    /// states found last does not change with every piece.
+    piece: &'a AtomicU64,
     goal: &'a Goal<'a>,
     goal_met: &'a AtomicBool,
     /// The time of the last checkpoint.
@@ -648,47 +657,55 @@ impl<'a> Search<'a> {
     ) -> io::Result<Option<Unit>> {
         let depth = self.depth.load(Relaxed);
         let mut cursor = Cursor::within(Arc::clone(&level.runs[unit.run]), unit.block, unit.block + 1)?;
-        let (mut waiting, mut position, first) = (Frontier::default(), 0, level.first(unit));
-        while cursor.advance()? {
-            if position >= unit.from {
-                waiting.push(StateId(0), Link::from_bits(first + position), depth, Some(cursor.state()));
+        let (mut position, first, last) = (0, level.first(unit), level.runs[unit.run].states_in(unit.block));
+        // A block is expanded in pieces, because its states take more memory unpacked.
+        while position < last {
+            let (mut waiting, mut bytes, mut done) = (Frontier::default(), 0, position.max(unit.from));
+            while bytes < PIECE_BYTES && position < last {
+                if !cursor.advance()? {
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "a block has fewer states than it should have"));
+                }
+                if position >= unit.from {
+                    bytes += cursor.state().len();
+                    waiting.push(StateId(0), Link::from_bits(first + position), depth, Some(cursor.state()));
+                }
+                position += 1;
             }
-            position += 1;
-        }
-        let bytes = waiting.bytes();
-        let mut done = unit.from;
-        for chunk in waiting.take() {
-            expander.begin(&chunk);
-            let mut index = 0;
-            while index < chunk.waiting.len() {
-                match expander.expand(&chunk, index, depth, &mut Elsewhere) {
-                    Ok(end) => index = end,
-                    Err(cut_short) => {
-                        index = cut_short.at;
-                        match self.gathering.trouble() {
-                            Some(error) => self.monitor.stop(StopReason::Storage(error)),
-                            None => self.monitor.refused(),
+            let bytes = self.piece.fetch_max(waiting.bytes(), Relaxed).max(waiting.bytes());
+            for chunk in waiting.take() {
+                expander.begin(&chunk);
+                let mut index = 0;
+                while index < chunk.waiting.len() {
+                    match expander.expand(&chunk, index, depth, &mut Elsewhere) {
+                        Ok(end) => index = end,
+                        Err(cut_short) => {
+                            index = cut_short.at;
+                            match self.gathering.trouble() {
+                                Some(error) => self.monitor.stop(StopReason::Storage(error)),
+                                None => self.monitor.refused(),
+                            }
                         }
                     }
+                    let leads = number == 0;
+                    let standing = WorkerCounts {
+                        states: if leads { self.states.load(Relaxed) } else { 0 },
+                        transitions: expander.transitions,
+                        waiting: if leads { level.states() } else { 0 },
+                        depth,
+                        search_bytes: bytes,
+                    };
+                    if leads && self.is_due(SAVE_WITHIN) {
+                        self.pause.store(true, Relaxed);
+                    }
+                    let go_on = self.monitor.poll(number, &standing, self.gathering) && self.best.length() > depth;
+                    expander.store.adapt();
+                    if !go_on || self.pause.load(Relaxed) {
+                        let from = done + index as u64;
+                        return Ok((from < last || !go_on).then_some(Unit { from, ..unit }));
+                    }
                 }
-                let leads = number == 0;
-                let standing = WorkerCounts {
-                    states: if leads { self.states.load(Relaxed) } else { 0 },
-                    transitions: expander.transitions,
-                    waiting: if leads { level.states() } else { 0 },
-                    depth,
-                    search_bytes: bytes,
-                };
-                if leads && self.is_due(SAVE_WITHIN) {
-                    self.pause.store(true, Relaxed);
-                }
-                let go_on = self.monitor.poll(number, &standing, self.gathering) && self.best.length() > depth;
-                if !go_on || self.pause.load(Relaxed) {
-                    let from = done + index as u64;
-                    return Ok((from < position || !go_on).then_some(Unit { from, ..unit }));
-                }
+                done += chunk.waiting.len() as u64;
             }
-            done += chunk.waiting.len() as u64;
         }
         Ok(None)
     }
@@ -705,16 +722,17 @@ impl<'a> Search<'a> {
         if merging.is_some() {
             return Ok(());
         }
-        while let Some(mut inputs) = set.crowd() {
+        while let Some(mut inputs) = set.crowd(self.gathering) {
             let (in_memory, gathering) = (set.room_for(&inputs, self.gathering), self.gathering);
             let files = inputs.iter().filter(|run| run.is_file()).count();
-            let aside = workers > 1 && files > 1;
+            let aside = workers > 1 && files > 1 && gathering.helpers() > 0;
             if aside {
                 // Runs in memory may have to be written to a file meanwhile.
                 inputs.retain(|run| run.is_file());
             }
             let runs = inputs.clone();
-            let merge = move || VisitedRuns::merge(&runs, in_memory, gathering);
+            let filter = if aside { gathering.for_new_filters() } else { set.drop_filters(&inputs, gathering) };
+            let merge = move || VisitedRuns::merge(&runs, in_memory, filter, gathering);
             if aside {
                 // If no thread can be started, merging can wait.
                 *merging = std::thread::Builder::new().spawn_scoped(scope, merge).ok().map(|result| Merging { inputs, result });

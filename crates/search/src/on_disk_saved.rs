@@ -119,6 +119,7 @@ fn adopt(mut reader: Reader<'_>, mut counts: SavedCounts, gathering: &Gathering<
         put(&mut worker, &state, gathering)?;
     }
     let visited = sorted(&mut worker, gathering)?;
+    drop(worker);
     if visited.iter().map(|run| run.states()).sum::<u64>() != counts.states {
         return Err(CheckpointError::Damaged);
     }

@@ -41,6 +41,7 @@ pub(crate) enum Fate {
 }
 
 /// All states that were visited.
+#[derive(Default)]
 pub(crate) struct VisitedRuns {
     pub runs: Vec<Arc<Run>>,
     /// The filters of runs, by their numbers. A run without one may contain any state.
@@ -77,8 +78,8 @@ impl VisitedRuns {
         self.filters.values().map(Filter::memory).sum()
     }
 
-    /// Adds a run and its filter.
-    fn insert(&mut self, filtered: Filtered) -> Arc<Run> {
+    /// Adds a run and its filter, without counting its states.
+    fn put(&mut self, filtered: Filtered) -> Arc<Run> {
         let run = Arc::new(filtered.run);
         if let Some(filter) = filtered.filter {
             self.filters.insert(run.number(), filter);
@@ -87,9 +88,27 @@ impl VisitedRuns {
         run
     }
 
+    /// Adds a run of new states, and its filter.
+    pub fn insert(&mut self, filtered: Filtered) -> Arc<Run> {
+        let run = self.put(filtered);
+        self.states += run.states();
+        run
+    }
+
+    /// The size up to which new runs may stay in memory.
+    pub fn room(&self, gathering: &Gathering<'_>) -> u64 {
+        gathering.for_runs(self.in_memory())
+    }
+
+    /// Looks states up, in ascending order.
+    pub fn reader(&self) -> LookUp<'_> {
+        // The latest runs come first, because most known states were found recently.
+        LookUp(self.runs.iter().rev().map(|run| Source { run, filter: self.filters.get(&run.number()), cursor: None }).collect())
+    }
+
     /// Drops filters of runs that are not there any more, and folds those with the most bits for a
     /// state until all fit into their share of the memory.
-    fn fit_filters(&mut self, gathering: &Gathering<'_>) {
+    pub fn fit_filters(&mut self, gathering: &Gathering<'_>) {
         let states: HashMap<u64, u64> = self.runs.iter().map(|run| (run.number(), run.states().max(1))).collect();
         self.filters.retain(|number, _| states.contains_key(number));
         let most = gathering.for_filter();
@@ -109,8 +128,8 @@ impl VisitedRuns {
         self.runs.iter().map(|run| run.memory()).sum()
     }
 
-    /// Adds the new states of `gathered` with this value, in `threads` threads. Returns those that
-    /// are to be expanded as runs of their own.
+    /// Adds the new states of `gathered` with this value, in up to `threads` threads. Returns those
+    /// that are to be expanded as runs of their own.
     pub fn resolve(
         &mut self,
         gathered: &[Arc<Run>],
@@ -119,14 +138,17 @@ impl VisitedRuns {
         gathering: &Gathering<'_>,
         fate: &(dyn Fn(&[u8]) -> Fate + Sync),
     ) -> io::Result<Vec<Arc<Run>>> {
-        let parts = borders(gathered, threads);
+        // One helper may be merging runs meanwhile.
+        let helpers = usize::try_from(gathering.helpers()).unwrap_or(usize::MAX).saturating_sub(1);
+        let parts = borders(gathered, threads.min(1 + helpers));
         let expected = gathered.iter().map(|run| run.states()).sum::<u64>() / parts.len() as u64;
-        let in_memory = gathering.for_runs(self.in_memory()) / (2 * parts.len() as u64);
+        let in_memory = gathering.for_runs(self.in_memory()) / parts.len() as u64;
+        let filter = gathering.for_new_filters() / parts.len() as u64;
         let set = &*self;
         let resolved: Vec<io::Result<[Option<Filtered>; 2]>> = std::thread::scope(|scope| {
             let part = |at: usize| {
                 let (from, to) = (parts[at], parts.get(at + 1).copied());
-                let new_run = move || NewRun::begin(gathering, in_memory, BRIEF, expected);
+                let new_run = move |quarters: u64| NewRun::begin(gathering, in_memory, BRIEF, expected, filter / 4 * quarters);
                 move || set.resolve_part(gathered, from, to, value, new_run, gathering, fate)
             };
             // If a thread cannot be started, this one does its work.
@@ -146,7 +168,7 @@ impl VisitedRuns {
             match part {
                 Ok([expand, keep]) => {
                     for (run, is_expanded) in [(expand, true), (keep, false)] {
-                        let Some(run) = run.map(|run| self.insert(run)) else { continue };
+                        let Some(run) = run.map(|run| self.put(run)) else { continue };
                         self.states += run.states();
                         if is_expanded {
                             expanded.push(run);
@@ -189,17 +211,15 @@ impl VisitedRuns {
         from: Option<&[u8]>,
         to: Option<Option<&[u8]>>,
         value: u64,
-        new_run: impl Fn() -> io::Result<NewRun<'g>>,
+        new_run: impl Fn(u64) -> io::Result<NewRun<'g>>,
         gathering: &'g Gathering<'_>,
         fate: &(dyn Fn(&[u8]) -> Fate + Sync),
     ) -> io::Result<[Option<Filtered>; 2]> {
         let to = to.flatten();
         let mut merge = Merge::new(gathered, from)?;
-        let mut expand = new_run()?;
+        let mut expand = new_run(3)?;
         let mut keep: Option<NewRun<'_>> = None;
-        // The latest runs come first, because most known states were found recently.
-        let mut sources: Vec<Source<'_>> =
-            self.runs.iter().rev().map(|run| Source { run, filter: self.filters.get(&run.number()), cursor: None }).collect();
+        let mut known = self.reader();
         let stop = || gathering.is_over();
         let mut asked = Patient::new(&stop);
         while merge.advance()? {
@@ -209,22 +229,23 @@ impl VisitedRuns {
                 break;
             }
             let hash = Recent::hash(state);
-            if has(&mut sources, hash, state)? {
+            if known.has_hashed(hash, state)? {
                 continue;
             }
             match fate(state) {
                 Fate::Expand => expand.push(state, hash, value)?,
                 Fate::Keep => match &mut keep {
                     Some(keep) => keep.push(state, hash, value)?,
-                    None => keep.insert(new_run()?).push(state, hash, value)?,
+                    None => keep.insert(new_run(1)?).push(state, hash, value)?,
                 },
             }
         }
         Ok([expand.finish()?, keep.map(NewRun::finish).transpose()?.flatten()])
     }
 
-    /// The runs that should be merged next, if there are too many.
-    pub fn crowd(&self) -> Option<Vec<Arc<Run>>> {
+    /// The runs that should be merged next, if there are too many: of one size, or in all, because
+    /// each needs a cursor when states are looked up.
+    pub fn crowd(&self, gathering: &Gathering<'_>) -> Option<Vec<Arc<Run>>> {
         let rank = |run: &Run| (run.states() / LOWEST).max(1).ilog2() / RANK_BITS;
         let mut ranks: Vec<Vec<&Arc<Run>>> = Vec::new();
         for run in &self.runs {
@@ -232,16 +253,20 @@ impl VisitedRuns {
             ranks.resize_with(ranks.len().max(rank + 1), Vec::new);
             ranks[rank].push(run);
         }
-        let crowded = ranks.iter().rposition(|runs| runs.len() >= TOGETHER)?;
+        let crowded = ranks.iter().rposition(|runs| runs.len() >= TOGETHER).or_else(|| {
+            let most = (gathering.most_cursors() / 2).max(TOGETHER as u64);
+            let up_to = |rank: &usize| ranks[..=*rank].iter().map(Vec::len).sum::<usize>() >= TOGETHER;
+            (self.runs.len() as u64 > most).then(|| (0..ranks.len()).find(up_to)).flatten()
+        })?;
         // Smaller runs are included, because they cost little.
         Some(ranks[..=crowded].iter().flatten().map(|&run| Arc::clone(run)).collect())
     }
 
-    /// Merges runs into one.
-    pub fn merge(runs: &[Arc<Run>], in_memory: u64, gathering: &Gathering<'_>) -> io::Result<Option<Filtered>> {
+    /// Merges runs into one, with a filter of at most `filter` bytes.
+    pub fn merge(runs: &[Arc<Run>], in_memory: u64, filter: u64, gathering: &Gathering<'_>) -> io::Result<Option<Filtered>> {
         let stop = || gathering.is_over();
         let mut merge = Merge::new(runs, None)?;
-        let mut one = NewRun::begin(gathering, in_memory, THOROUGH, runs.iter().map(|run| run.states()).sum())?;
+        let mut one = NewRun::begin(gathering, in_memory, THOROUGH, runs.iter().map(|run| run.states()).sum(), filter)?;
         let mut asked = Patient::new(&stop);
         while merge.advance()? {
             asked.go_on()?;
@@ -256,16 +281,35 @@ impl VisitedRuns {
         gathering.for_runs(self.in_memory().saturating_sub(theirs)) / 4
     }
 
+    /// Drops the filters of runs that are merged before they are read again. Returns the memory
+    /// that is then free for the filter of the merged run.
+    pub fn drop_filters(&mut self, runs: &[Arc<Run>], gathering: &Gathering<'_>) -> u64 {
+        for run in runs {
+            self.filters.remove(&run.number());
+        }
+        gathering.for_filter().saturating_sub(self.filter_bytes())
+    }
+
     /// Replaces several runs by one.
     pub fn replace(&mut self, runs: &[Arc<Run>], by: Option<Filtered>, gathering: &Gathering<'_>) {
         self.runs.retain(|run| !runs.iter().any(|old| Arc::ptr_eq(old, run)));
         runs.iter().for_each(|run| gathering.retire(run));
         // The largest runs come first, because they are read last.
         if let Some(by) = by {
-            self.insert(by);
+            self.put(by);
         }
         self.runs.sort_by_key(|run| std::cmp::Reverse(run.states()));
         self.fit_filters(gathering);
+    }
+
+    /// Merges runs until there are not too many.
+    pub fn merge_crowds(&mut self, gathering: &Gathering<'_>) -> io::Result<()> {
+        while let Some(inputs) = self.crowd(gathering) {
+            let filter = self.drop_filters(&inputs, gathering);
+            let one = VisitedRuns::merge(&inputs, self.room_for(&inputs, gathering), filter, gathering)?;
+            self.replace(&inputs, one, gathering);
+        }
+        Ok(())
     }
 
     /// Writes all runs to files.
@@ -274,7 +318,8 @@ impl VisitedRuns {
         if small.is_empty() {
             return Ok(());
         }
-        let one = VisitedRuns::merge(&small, 0, gathering)?;
+        let filter = self.drop_filters(&small, gathering);
+        let one = VisitedRuns::merge(&small, 0, filter, gathering)?;
         self.replace(&small, one, gathering);
         Ok(())
     }
@@ -290,27 +335,28 @@ pub(crate) struct Filtered {
 }
 
 /// A run that is being written, and its filter.
-struct NewRun<'g> {
+pub(crate) struct NewRun<'g> {
     writer: RunWriter<'g>,
     filter: Option<Filter>,
 }
 
 impl<'g> NewRun<'g> {
-    /// A run of at most `states` states, which stays in memory up to `in_memory` bytes.
-    fn begin(gathering: &'g Gathering<'_>, in_memory: u64, effort: i32, states: u64) -> io::Result<NewRun<'g>> {
+    /// A run of at most `states` states, which stays in memory up to `in_memory` bytes, with a
+    /// filter of at most `filter` bytes.
+    pub fn begin(gathering: &'g Gathering<'_>, in_memory: u64, effort: i32, states: u64, filter: u64) -> io::Result<NewRun<'g>> {
         let writer = RunWriter::new(gathering.shelf, in_memory, effort)?;
-        Ok(NewRun { writer, filter: Filter::for_states(states, gathering.for_filter()) })
+        Ok(NewRun { writer, filter: Filter::for_states(states, filter) })
     }
 
     #[inline]
-    fn push(&mut self, state: &[u8], hash: u64, value: u64) -> io::Result<()> {
+    pub fn push(&mut self, state: &[u8], hash: u64, value: u64) -> io::Result<()> {
         if let Some(filter) = &mut self.filter {
             filter.add(hash);
         }
         self.writer.push(state, value)
     }
 
-    fn finish(self) -> io::Result<Option<Filtered>> {
+    pub fn finish(self) -> io::Result<Option<Filtered>> {
         let NewRun { writer, mut filter } = self;
         let Some(run) = writer.finish()? else { return Ok(None) };
         if let Some(filter) = &mut filter {
@@ -327,22 +373,31 @@ struct Source<'v> {
     cursor: Option<Cursor>,
 }
 
-/// Whether one of the runs contains the state.
-#[inline]
-fn has(sources: &mut [Source<'_>], hash: u64, state: &[u8]) -> io::Result<bool> {
-    for Source { run, filter, cursor } in sources {
-        if filter.is_some_and(|filter| !filter.may_have(hash)) {
-            continue;
-        }
-        let cursor = match cursor {
-            Some(cursor) => cursor,
-            None => cursor.insert(Cursor::new(Arc::clone(run))?),
-        };
-        if cursor.seek(state)? {
-            return Ok(true);
-        }
+/// Looks states up in ascending order.
+pub(crate) struct LookUp<'v>(Vec<Source<'v>>);
+
+impl LookUp<'_> {
+    /// Whether one of the runs contains the state.
+    pub fn has(&mut self, state: &[u8]) -> io::Result<bool> {
+        self.has_hashed(Recent::hash(state), state)
     }
-    Ok(false)
+
+    #[inline]
+    fn has_hashed(&mut self, hash: u64, state: &[u8]) -> io::Result<bool> {
+        for Source { run, filter, cursor } in &mut self.0 {
+            if filter.is_some_and(|filter| !filter.may_have(hash)) {
+                continue;
+            }
+            let cursor = match cursor {
+                Some(cursor) => cursor,
+                None => cursor.insert(Cursor::new(Arc::clone(run))?),
+            };
+            if cursor.seek(state)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// The first states of parts of about the same size; the first part has no bound.

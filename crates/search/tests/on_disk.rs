@@ -277,6 +277,13 @@ fn it_goes_on_from_every_checkpoint() {
             Task { disk: Some(&folder), checkpoints: Some(&every), label: LABEL, threads, limits: limits(60_000), ..Task::new(&property) };
         same(&graph, &on_disk(&graph, &task), &expected);
         let saved = every.saved.into_inner().unwrap();
+        // A process that is killed between the end of its search and the removal of the saved one
+        // leaves a search that can be resumed.
+        if let Some((bytes, _)) = saved.last() {
+            let left = folder.copy();
+            let task = Task { disk: Some(&left), label: LABEL, limits: limits(60_000), ..Task::new(&property) };
+            same(&graph, &resume_on_disk(&graph, &task, &mut &bytes[..]).unwrap(), &expected);
+        }
         for (bytes, folder) in saved.iter().step_by(1 + saved.len() / 12) {
             // Files written after the checkpoint do no harm.
             folder.create(9999).unwrap().finish().unwrap();

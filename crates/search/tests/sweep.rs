@@ -5,7 +5,8 @@ use contract::testing::{Graph, LayerSets as Toy, Random, grid};
 use contract::{
     Answer, FaultCode, Interest, Layered, Limits, NoProperty, Outcome, Property, Safety, StopReason, Successors, System, Trace, Verdict,
 };
-use search::{Blocks, Spill, Task, breadth_first, sweep};
+use runs::InMemory;
+use search::{Blocks, Spill, Task, breadth_first, sweep, sweep_on_disk};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::sync::Mutex;
@@ -232,5 +233,96 @@ fn limits_and_measures_without_value_end_the_search() {
     let task = Task { states: Some(1000), ..Task::default() };
     assert_eq!(sweep(&system, &mut Layers::new(Plain::new), &[0], &task).verdict, Verdict::Unknown(StopReason::States));
     let verdict = sweep(&system, &mut Layers::new(Plain::new), &[9], &Task::default()).verdict;
+    assert!(matches!(verdict, Verdict::Unknown(StopReason::Measure(_))), "{verdict:?}");
+}
+
+/// Runs a sweep on disk with so little memory that most states are written to runs.
+fn run_on_disk<S: System + Clone>(system: &S, measure: &[u32], memory: u64, task: &Task<'_>) -> Outcome {
+    let folder = InMemory::default();
+    let limits = Limits { memory: Some(memory), ..task.limits };
+    let outcome = sweep_on_disk(system, measure, &Task { limits, disk: Some(&folder), ..task.clone() });
+    assert_eq!(runs::Folder::files(&folder).expect("a folder"), [0; 0], "nothing is left");
+    outcome
+}
+
+#[test]
+fn a_sweep_on_disk_is_the_sweep_in_memory() {
+    let (mut sweeps, mut on_disk) = (BTreeSet::new(), 0);
+    for seed in 0..160 {
+        let nodes = 200 + (seed * 61 % 2500) as usize;
+        let graph = Graph { fatal: Default::default(), ..measured(seed ^ 0x515, nodes, 1 + seed % 30) };
+        for measure in [&[][..], &[0], &[1, 0]] {
+            let (heard, expected) = (Heard::default(), Heard::default());
+            let told = run(&graph, Layers::new(Plain::new), measure, &expected, 1).statistics;
+            let outcome = run_on_disk(&graph, measure, [1 << 14, 1 << 26][seed as usize % 2], &Task::new(&heard));
+            let found = outcome.statistics;
+            assert_eq!(outcome.verdict, Verdict::Holds);
+            assert_eq!(heard.0.into_inner().expect("nobody panics"), expected.0.into_inner().expect("nobody panics"), "seed {seed}");
+            assert_eq!((found.states, found.transitions), (told.states, told.transitions), "seed {seed}, {measure:?}");
+            let (found_sweep, told_sweep) = (found.sweep.expect("a sweep"), told.sweep.expect("a sweep"));
+            let parts =
+                |sweep: contract::Sweep| (sweep.layers, sweep.sweeps, sweep.persistent_states, sweep.expanded_states, sweep.regress_steps);
+            assert_eq!(parts(found_sweep), parts(told_sweep), "seed {seed}, {measure:?}");
+            sweeps.insert(found_sweep.sweeps);
+            on_disk += u32::from(found.disk.is_some());
+        }
+    }
+    assert!(sweeps.len() > 3 && on_disk > 100, "{sweeps:?}, {on_disk}");
+}
+
+#[test]
+fn verdicts_and_traces_of_sweeps_on_disk() {
+    let (mut violated, mut on_disk) = (0, 0);
+    for seed in 0..300 {
+        let mut graph = measured(seed ^ 0xd15c, 100 + (seed * 37 % 1500) as usize, 1 + seed % 20);
+        if seed % 3 > 0 {
+            // Most of these graphs have one fault only, which may be found late, or none.
+            let last = graph.fatal.iter().max_by_key(|(node, _)| **node).map(|(&node, &code)| (node, code));
+            graph.fatal = last.into_iter().collect();
+            graph.ends = (0..1600).collect();
+        }
+        let expected = breadth_first(&graph, &Plain::new(), &Task::new(&Safety::default())).verdict;
+        let blocks = Mutex::new(Kept::default());
+        let spill = (seed % 2 == 0).then_some(Spill { blocks: &blocks, keep: 0 });
+        let found = run_on_disk(&graph, &[0, 1], 1 << 14, &Task { spill, ..Task::new(&Safety::default()) });
+        on_disk += u32::from(found.statistics.disk.is_some());
+        match (&expected, &found.verdict) {
+            (Verdict::Holds, Verdict::Holds) => {}
+            (Verdict::Violated(shortest), Verdict::Violated(violation)) => {
+                violated += 1;
+                walk(&mut graph.clone(), &violation.trace);
+                assert!(violation.trace.steps.len() >= shortest.trace.steps.len());
+            }
+            other => panic!("seed {seed}: {other:?}"),
+        }
+    }
+    assert!(violated > 60 && on_disk > 60, "{violated}, {on_disk}");
+}
+
+#[test]
+fn a_large_layer_is_searched_on_disk() {
+    let system = Sum(grid(40));
+    let expected = breadth_first(&system, &Plain::new(), &Task::default()).statistics;
+    for (measure, layers, sweeps) in [(&[][..], 1, 1), (&[0], 118, 1)] {
+        for memory in [1 << 14, 1 << 20, 1 << 30] {
+            let found = run_on_disk(&system, measure, memory, &Task::default());
+            let told = found.statistics.sweep.expect("it was a sweep");
+            assert_eq!(found.verdict, Verdict::Holds);
+            assert_eq!((found.statistics.states, found.statistics.transitions), (expected.states, expected.transitions));
+            assert_eq!((told.layers, told.sweeps, told.regress_steps), (layers, sweeps, 0));
+            assert_eq!(found.statistics.disk.is_some(), memory < 1 << 30);
+        }
+    }
+    let full = InMemory::with_room(10_000);
+    let limits = Limits { memory: Some(1 << 14), ..Limits::default() };
+    let task = Task { limits, disk: Some(&full), ..Task::default() };
+    let verdict = sweep_on_disk(&system, &[], &task).verdict;
+    assert!(matches!(verdict, Verdict::Unknown(StopReason::Storage(_))), "{verdict:?}");
+    let shallow = Limits { depth: Some(5), ..Limits::default() };
+    let verdict = run_on_disk(&system, &[0], 1 << 14, &Task { limits: shallow, ..Task::default() }).verdict;
+    assert_eq!(verdict, Verdict::Unknown(StopReason::Depth));
+    let verdict = run_on_disk(&system, &[0], 1 << 14, &Task { states: Some(1000), ..Task::default() }).verdict;
+    assert_eq!(verdict, Verdict::Unknown(StopReason::States));
+    let verdict = run_on_disk(&system, &[9], 1 << 14, &Task::default()).verdict;
     assert!(matches!(verdict, Verdict::Unknown(StopReason::Measure(_))), "{verdict:?}");
 }

@@ -2,13 +2,14 @@
 //!
 //! Modules: `memory` (mapped memory), `budget` (its account), `arena` (whole vectors), `table` (the
 //! lock-free table), `hash`, `save_format` (the contents of checkpoints), `few` (small sets
-//! on the heap); then the stores.
+//! on the heap), `allocator` (freed memory); then the stores.
 //!
 //! A store knows bytes and hashes. It knows no program, no search order and no property.
 
 // `loom` is set by the command that checks the lock-free parts. A feature could leak into a build.
 #![allow(unexpected_cfgs)]
 
+mod allocator;
 mod arena;
 mod bits;
 mod buckets;
@@ -38,6 +39,7 @@ mod sync;
 mod table;
 mod union;
 
+pub use allocator::return_freed_memory;
 pub use bits::{Bits, BitsReport, BitsWorker};
 pub use cache::{Cache, CacheWorker};
 pub use compact::{Compact, CompactWorker};

@@ -220,14 +220,6 @@ const RULES: &[Rule] = &[
         broken: |c| store(c.store).answers_late && !matches!(c.order.of_search(), Order::Breadth | Order::Sweep),
         refusal: "a store on disk tells at the end of a level what is new: use `--search bfs`, or the store `compact`",
     },
-    Rule {
-        broken: |c| store(c.store).answers_late && c.order == Order::Sweep && matches!(c.method, Method::Cycles(_)),
-        refusal: "a sweep looks for cycles among states that it keeps in memory: use `--search bfs`, or the store `compact`",
-    },
-    Rule {
-        broken: |c| store(c.store).answers_late && matches!(c.method, Method::Cycles(_)) && c.fairness != Fair::Any,
-        refusal: "fairness is a matter of components, which a search on disk does not have: use the store `compact`",
-    },
     Rule { broken: |c| order(c.order).reopens && !store(c.store).names, refusal: RENAMES },
     Rule {
         broken: |c| c.saved && order(c.order).directed,
@@ -240,6 +232,14 @@ const RULES: &[Rule] = &[
     Rule {
         broken: |c| c.order == Order::Sweep && c.saved,
         refusal: "a sweep has deleted most of the states that a saved search would need: use `--search bfs` or `--search dfs`",
+    },
+    Rule {
+        broken: |c| store(c.store).answers_late && matches!(c.method, Method::Cycles(_)) && c.fairness != Fair::Any,
+        refusal: "fairness is a matter of components, which a search on disk does not have: use the store `compact`",
+    },
+    Rule {
+        broken: |c| store(c.store).answers_late && c.order == Order::Sweep && matches!(c.method, Method::Cycles(_)),
+        refusal: "a sweep looks for cycles among states that it keeps in memory: use `--search bfs`, or the store `compact`",
     },
     Rule {
         broken: |c| c.order == Order::Sweep && matches!(c.method, Method::Cycles(_)) && c.fairness != Fair::Any,

@@ -200,14 +200,15 @@ fn confirmed(
     }
     let Some(start) = trace.loop_start else {
         // The last state decides: the automaton can read all letters up to it and then accepts
-        // whatever follows.
-        return settles(&claim.automaton, &letters).then_some(steps);
+        // whatever follows. If the run stays in it, its letter may be read again and again.
+        let last = letters.len() - 1;
+        if stays(reference, claim, trace) {
+            letters.extend(std::iter::repeat_n(letters[last], claim.automaton.edges.len()));
+        }
+        return settled(&claim.automaton, &letters).is_some_and(|index| index >= last).then_some(steps);
     };
     if start == trace.steps.len() {
-        // The run stays in its last state because nothing can move there.
-        let mut out = Successors::new();
-        reference.successors(trace.last_state(), &mut out);
-        if !out.is_empty() || !claim.stutters {
+        if !stays(reference, claim, trace) {
             return None;
         }
     } else {
@@ -226,6 +227,13 @@ fn confirmed(
         None => accepts(&claim.automaton, &letters, start),
     };
     (violated && is_fair(reference, trace, start, fairness)).then_some(steps)
+}
+
+/// Whether a run stays in the last state of a trace because nothing can move there.
+fn stays(reference: &mut dyn System, claim: &Claim, trace: &Trace) -> bool {
+    let mut out = Successors::new();
+    reference.successors(trace.last_state(), &mut out);
+    out.is_empty() && claim.stutters
 }
 
 /// A letter of the automaton, whose bits are in the order of `numbers`, as one of the formula.
@@ -248,12 +256,6 @@ pub(crate) fn cut(reference: &mut dyn System, claim: &Claim, trace: &mut Trace) 
     if let Some(index) = settled(&claim.automaton, &letters) {
         trace.steps.truncate(index);
     }
-}
-
-/// Whether the automaton can read all letters, the last of them by an edge after which everything
-/// is accepted.
-fn settles(automaton: &Automaton, letters: &[u64]) -> bool {
-    settled(automaton, letters).is_some_and(|index| index + 1 == letters.len())
 }
 
 /// The first letter that the automaton can read by an edge after which everything is accepted.

@@ -210,6 +210,12 @@ fn faults_are_told_with_their_values() {
         ("i = 5; assert(i < 3 && a[0] == 1)", "it read i = 5"),
         ("a[1] = 4; assert(i == 2 && a[1] < 4)", "it read i = 2, a[1] = 4"),
         ("i = 0; a[0] = 5 / i", "it read i = 0"),
+        ("atomic { i = 5; a[1] = 4; assert(i < 3) }", "it read i = 5"),
+        ("d_step { i = 5; i++; assert(i < 3) }", "it read i = 6"),
+        ("atomic { i = 5; assert(i < 3); i = 0; a[1] = 1 }", "it read i = 5"),
+        ("do :: atomic { i == 3 -> skip } :: atomic { i == 2 -> a[1] = i; assert(a[1] != i) } od", "it read a[1] = 2, i = 2"),
+        ("atomic { i++; if :: i == 2 -> skip :: i == 3 -> i = i + 4; assert(i == 2) fi }", "it read i = 7"),
+        ("atomic { i++; a[i] = 1 }", "the index is 3, and `a` has 3 elements"),
     ] {
         assert_eq!(because(&format!("{array}active proctype P() {{ {body} }}\n")), told, "{body}");
     }

@@ -269,6 +269,18 @@ fn merged_steps_leave_loops_visible() {
     }
 }
 
+/// A property goes on observing a program that has stopped.
+#[test]
+fn properties_observe_a_program_that_has_stopped() {
+    let moves = "RESCHEDULE; ".repeat(6);
+    let text = format!("MODULE W; VAR n : INT8;\nPROPERTY Late;\nBEGIN {moves}ASSERT FALSE END Late;\nBEGIN n := 1 END W.\n");
+    let folder = Folder::with("w.lf", text);
+    for more in [&[][..], &["--threads", "2"], &["--cycles", "ndfs"], &["--no-por", "--engine", "vm"]] {
+        let json = folder.run(&[&["check", "w.lf", "--json", "--no-deadlock"], more].concat()).exits(1).json();
+        assert_eq!(json["verdict"], "violated", "{more:?}: {json}");
+    }
+}
+
 /// A fault says what happened, in a search and in a run on both engines.
 #[test]
 fn faults_say_what_happened() {

@@ -450,6 +450,9 @@ impl FileStack<'_> {
                 let id = self.map.add(loaded.name, loaded.text);
                 self.enter(id, Some(span), errors);
             }
+            // A header of the program that a model is part of may be elsewhere. What it declares is
+            // missed where it is used.
+            Err(_) if self.in_c() => {}
             Err(why) => {
                 let message = format!("cannot include `{wanted}`: {why}");
                 errors.push(Diagnostic::error(span, message));

@@ -434,7 +434,8 @@ fn follow(step: &mut Step, next: &Step, places: &Places, deterministic: bool) {
 
 /// Whether there is a cycle among the nodes.
 fn has_cycle(nodes: &BTreeSet<usize>, edges: &[(usize, usize)]) -> bool {
-    // A node from which no edge leads on is taken out, with the edges to it, as long as there is one.
+    // A node from which no edge leads on is taken out, with the edges to it, as long as there is
+    // one.
     let mut leaving: BTreeMap<usize, usize> = nodes.iter().map(|node| (*node, 0)).collect();
     let mut before: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (from, to) in edges.iter().filter(|(from, to)| nodes.contains(from) && nodes.contains(to)) {

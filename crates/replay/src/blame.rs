@@ -1,8 +1,8 @@
 //! The values that led to a fault: the index and the size of an array, the values that an assertion
 //! or a division read.
 //!
-//! The code of the step is executed up to the fault, on the values of the state before it and on
-//! those that the step stores. If it is too complicated, there is no explanation.
+//! The statements of the step are executed up to the fault, on the values of the state before it
+//! and on those that the step stores. If one is too complicated, there is no explanation.
 
 use crate::waiting::{Execution, Here};
 use bytecode::{Addr, Component, Fault, FaultKind, Op, ProcessId, Shape, StateMap, Variable, Verified};
@@ -12,10 +12,10 @@ const WORK_MAX: usize = 10_000;
 /// The most values that an explanation contains.
 const VALUES_MAX: usize = 8;
 
-/// The point at which the execution of a step ended.
+/// The point at which the execution of a statement ended.
 enum Reached {
-    /// The fault.
-    Fault(Execution),
+    /// The address up to which it was executed, with this state.
+    End(Execution, Vec<u8>),
     /// A place with several options.
     Options,
     /// An instruction that is not executed here.
@@ -29,17 +29,16 @@ struct Step<'s> {
     pid: usize,
     ty: ProcessId,
     process: &'s Component,
-    until: Addr,
 }
 
 impl Step<'_> {
-    /// Executes the code from `at` to the fault.
-    fn execute(&self, state: &[u8], mut at: usize) -> Reached {
+    /// Executes the code from `at` to `until`.
+    fn execute(&self, state: &[u8], mut at: usize, until: Addr) -> Reached {
         let mut state = state.to_vec();
         let mut run = Execution::default();
         for _ in 0..WORK_MAX {
-            if at == self.until.index() {
-                return Reached::Fault(run);
+            if at == until.index() {
+                return Reached::End(run, state);
             }
             let Some(&op) = self.program.program().code.get(at) else { return Reached::Nothing };
             at += 1;
@@ -125,27 +124,35 @@ fn is_pure(op: Op) -> bool {
     reads || (op.pops() == 2 && op.pushes() == 1)
 }
 
-/// Why the first step of a process in a state fails, in a sentence.
-pub(crate) fn blame(program: &Verified, state: &[u8], map: &StateMap, pid: usize, fault: Fault) -> Option<String> {
+/// Where the statement begins that contains an address: behind the step before it.
+fn beginning(code: &[Op], until: Addr) -> Option<usize> {
+    let code = code.get(..=until.index())?;
+    let begin = code[..until.index()].iter().rposition(|op| matches!(op, Op::Step { .. })).map_or(0, |at| at + 1);
+    // The jump after the step before leads elsewhere, and the first of several options comes first.
+    Some(begin + code[begin..].iter().take_while(|op| matches!(op, Op::Jmp { .. } | Op::Ndet { .. })).count())
+}
+
+/// Why a step of a process fails that begins in a state, in a sentence. `completed` are the steps
+/// in the code that the process completed before the one that fails, if it is a sequence.
+pub(crate) fn blame(program: &Verified, state: &[u8], map: &StateMap, pid: usize, fault: Fault, completed: &[Addr]) -> Option<String> {
     let tables = program.program();
     let process = map.processes.get(pid)?;
     let Shape::Process(ty) = process.shape else { return None };
     let layout = &program.layout().processes[ty.index()];
     let location = program.locations().address(ty, layout.location(state.get(process.offset..)?))?;
-    let code = tables.code.get(..=fault.addr.index())?;
-    let begin = code.iter().rposition(|op| matches!(op, Op::Step { .. })).map_or(0, |at| at + 1);
-    // The jump after the step before leads elsewhere.
-    let option = begin + code.get(begin..)?.iter().take_while(|op| matches!(op, Op::Jmp { .. })).count();
-    let step = Step { program, map, pid, ty, process, until: fault.addr };
-    // If the process has several options, the one with the fault begins after the step before.
-    let mut run = match step.execute(state, location.index()) {
-        Reached::Fault(run) => run,
-        Reached::Options => match step.execute(state, option) {
-            Reached::Fault(run) => run,
+    let step = Step { program, map, pid, ty, process };
+    let (mut state, mut run) = (state.to_vec(), Execution::default());
+    for (number, &until) in completed.iter().chain([&fault.addr]).enumerate() {
+        // If the process has several options, the one that it took begins after the step before.
+        let reached = match if number == 0 { step.execute(&state, location.index(), until) } else { Reached::Options } {
+            Reached::Options => step.execute(&state, beginning(&tables.code, until)?, until),
+            reached => reached,
+        };
+        match reached {
+            Reached::End(execution, after) => (run, state) = (execution, after),
             _ => return None,
-        },
-        Reached::Nothing => return None,
-    };
+        }
+    }
     let at = fault.addr.index();
     let elements = |count: usize| if count == 1 { "1 element".to_owned() } else { format!("{count} elements") };
     let of_array = |index: i32, variable: &Variable| {

@@ -8,11 +8,14 @@ use crate::blame::blame;
 use crate::narrator::ReplayError;
 use crate::step::{LeftOut, Statement, Step};
 use crate::words::{NotAState, Tell};
-use bytecode::{Addr, ProcessId, Shape, StateMap, format};
+use bytecode::{Addr, Fault, Op, ProcessId, Shape, StateMap, format};
 use contract::{FaultCode, Position, System, TraceStep};
 use std::collections::HashMap;
 use std::sync::Arc;
 use vm::{Event, Explained, Interpreter};
+
+/// A step of more statements is not executed again to explain its fault.
+const STATEMENTS_MAX: usize = 1000;
 
 /// The steps that leave a state.
 pub(crate) struct ProgramMoves<'n> {
@@ -66,11 +69,7 @@ impl<'n> ProgramMoves<'n> {
         if telling.statements.is_empty() {
             telling.statements.push(self.statement(initiator, Addr(0)));
         }
-        // Values of the state before are known only if the fault is in the first step.
-        let early = explained.history.beginning().into_iter().filter(|event| matches!(event, Event::Step { .. })).count();
-        let complete = usize::from(explained.state.is_some());
-        let because = explained.fault.filter(|_| early <= complete);
-        let because = because.and_then(|fault| blame(self.interpreter.program(), &self.state, &self.before, initiator, fault));
+        let because = explained.fault.and_then(|fault| self.because(&explained, fault));
         let fault = explained.fault.and_then(|fault| FaultCode::new(fault.code()));
         let mut fault = fault.map(|code| self.interpreter.describe_fault(code));
         // The user has to mend the loop, which may be far from where the transition started.
@@ -87,6 +86,32 @@ impl<'n> ProgramMoves<'n> {
             fault,
             because,
         }
+    }
+
+    /// The values that led to the fault of a step.
+    fn because(&self, explained: &Explained, fault: Fault) -> Option<String> {
+        let initiator = explained.action.process as usize;
+        let mut completed = Vec::new();
+        for event in explained.history.beginning().into_iter().chain(explained.history.ending()) {
+            match event {
+                Event::Step { process, step } if *process == initiator => completed.push(*step),
+                Event::Step { .. } => return None,
+                Event::Print { .. } | Event::Cut { .. } => {}
+            }
+        }
+        if explained.history.omitted().steps > 0 || completed.len() > STATEMENTS_MAX {
+            return None;
+        }
+        let program = self.interpreter.program();
+        // A step that leads to a state has completed the statement with the fault, perhaps more.
+        if explained.state.is_some() {
+            let rest = program.program().code.get(fault.addr.index()..)?;
+            let end = fault.addr.index() + rest.iter().position(|op| matches!(op, Op::Step { .. }))?;
+            let mut places = completed.iter().enumerate().filter(|(_, step)| step.index() == end).map(|(place, _)| place);
+            let (Some(place), None) = (places.next(), places.next()) else { return None };
+            completed.truncate(place);
+        }
+        blame(program, &self.state, &self.before, initiator, fault, &completed)
     }
 
     fn event(&mut self, event: &Event, telling: &mut Telling) {

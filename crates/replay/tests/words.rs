@@ -155,6 +155,70 @@ fn a_statement_that_fails_for_good_is_told_too() {
     assert_eq!(fault.position.as_ref().map(|at| at.line), step.statements[0].position.as_ref().map(|at| at.line));
 }
 
+/// Sequences that fail in a later statement: of the first option and of the second one, with
+/// statements before and behind the one that fails.
+const SEQUENCES: &str = r#"
+global byte a[3]
+global byte i = 2
+process P() {
+start:
+    NDET second
+    LDG i                   ;: i < 3
+    LDC 3
+    LT
+    NEXZ
+    STEP I
+    LDG i                   ;: i = i + 4
+    LDC 4
+    ADD
+    STG i
+    STEP I
+    LDC 1                   ;: a[i] = 1
+    LDG i
+    CHK 3
+    STGX a
+    STEP N
+    JMP start
+second:
+    LDG i                   ;: i == 2
+    LDC 2
+    EQ
+    NEXZ
+    STEP I
+    LDG i                   ;: a[1] = i + 2
+    LDC 2
+    ADD
+    LDC 1
+    STGX a
+    STEP I
+    LDC 1                   ;: assert(a[1] == i)
+    LDGX a
+    LDG i
+    EQ
+    ASSERT
+    STEP I
+    LDC 0                   ;: i = 0
+    STG i
+    STEP N
+    JMP start
+}
+start P
+"#;
+
+#[test]
+fn a_fault_in_a_sequence_is_explained_by_what_the_sequence_stored() {
+    let narrator = Narrator::new(assembled(SEQUENCES));
+    let initial = narrator.initial().0.expect("a state");
+    for (label, kind, told) in [
+        ("P(0): i < 3", ViolationKind::IndexOutOfRange, "the index is 6, and the array has 3 elements"),
+        ("P(0): i == 2", ViolationKind::Assertion, "it read a[1] = 4, i = 2"),
+    ] {
+        let step = take(&narrator, &initial, label);
+        assert_eq!(step.fault.as_ref().map(|fault| fault.kind), Some(kind), "{label}");
+        assert_eq!(step.because.as_deref(), Some(told), "{label}");
+    }
+}
+
 #[test]
 fn only_true_traces_pass() {
     let narrator = Narrator::new(program());

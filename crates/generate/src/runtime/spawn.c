@@ -39,8 +39,9 @@ static void ended(size_t which, int status)
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_SUCCESS) {
 		failed = 1;
-		/* A piece of C, or what checks it, has ended the process: the others would wait for it. */
-		if (!known_to_stop()) {
+		/* A piece of C, or what checks it, has ended the process: the others would wait for it. A
+		   process that stops because the program ends has another status. */
+		if (!known_to_stop() || WEXITSTATUS(status) != EXIT_FAILURE) {
 			char text[160];
 			snprintf(text, sizeof text, "%s ended: exit status %d", child.name, WEXITSTATUS(status));
 			errno = 0;

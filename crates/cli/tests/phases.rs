@@ -5,7 +5,7 @@
 //! The lateness of a run is the time from its limit, or from the signal, to its end, without the
 //! time for which its threads waited for a processor. On a quiet machine the threads do not wait,
 //! so this is the time on the clock. On a busy machine, or if the system does not report how long
-//! threads wait, the processor time counts if it is less. A run may be tried three times. Each
+//! threads wait, the processor time counts if it is less. A run may be tried five times. Each
 //! phase here would take many times as long if it did not check its limits.
 #![cfg(target_os = "linux")]
 
@@ -21,7 +21,7 @@ use testkit::large::Family;
 /// How late a run may be.
 const LATE: Duration = Duration::from_millis(200);
 /// How often a run is tried: the machine may be very busy during a single one.
-const TRIES: usize = 3;
+const TRIES: usize = 5;
 
 /// Six counters up and down: more states than fit into any memory, wide and deep.
 const VAST: &str = "active [6] proctype P() { byte i; do :: i < 200 -> i++ :: i > 0 -> i-- od }\n";

@@ -80,6 +80,41 @@ static void correct_flags(avr_t *avr, int is_old) {
     }
 }
 
+/* The data sheet: the high byte of a register of 16 bits waits in TEMP, which all registers of the
+ * timer share, until the low byte is written. simavr stores it at once. */
+static uint8_t temp;
+static avr_io_write_t write_low[4];
+static void *parameters[4];
+
+static void high_by_data_sheet(avr_t *avr, avr_io_addr_t addr, uint8_t value, void *parameter) {
+    (void)avr;
+    (void)addr;
+    (void)parameter;
+    temp = value;
+}
+
+static void low_by_data_sheet(avr_t *avr, avr_io_addr_t addr, uint8_t value, void *number) {
+    unsigned which = (unsigned)(uintptr_t)number;
+    avr->data[addr + 1] = temp;
+    if (write_low[which])
+        write_low[which](avr, addr, value, parameters[which]);
+    else
+        avr->data[addr] = value;
+}
+
+/* The low bytes of TCNT1, ICR1, OCR1B and OCR1A. */
+static void correct_words(avr_t *avr, int is_old) {
+    static const uint8_t places[2][4] = {{0x84, 0x86, 0x8a, 0x88}, {0x4c, 0x46, 0x48, 0x4a}};
+    for (unsigned which = 0; which < 4; which++) {
+        unsigned io = AVR_DATA_TO_IO(places[is_old][which]);
+        write_low[which] = avr->io[io].w.c;
+        parameters[which] = avr->io[io].w.param;
+        avr->io[io].w.c = low_by_data_sheet;
+        avr->io[io].w.param = (void *)(uintptr_t)which;
+        avr->io[io + 1].w.c = high_by_data_sheet;
+    }
+}
+
 static void excite(avr_irq_t *irq, uint32_t value) {
     if (irq)
         avr_raise_irq(irq, value);
@@ -120,6 +155,7 @@ int main(int argc, char **argv) {
     read_status = avr->io[status].r.c;
     avr->io[status].r.c = status_by_data_sheet;
     correct_flags(avr, ram != 0x100);
+    correct_words(avr, ram != 0x100);
     unsigned begun = 0;
     for (unsigned done = 0, turns = 0; done < most && turns < 50 * most; turns++) {
         int state = avr_run(avr);

@@ -23,6 +23,14 @@ fn essence(json: &Value) -> [Value; 7] {
     ["verdict", "states", "transitions", "depth", "violation", "trace", "omission"].map(|key| json.get(key).cloned().unwrap_or(Value::Null))
 }
 
+/// Runs the whole search. Returns its answer, and a third of the time that it took: a run with so
+/// much time ends in the middle of the search, however fast the machine is.
+fn whole(folder: &Folder, arguments: &[&str]) -> (Value, Duration) {
+    let begun = Instant::now();
+    let json = folder.run(arguments).exits(0).json();
+    (json, begun.elapsed() / 3)
+}
+
 fn start(folder: &Folder, arguments: &[&str]) -> Child {
     folder.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
 }
@@ -137,15 +145,15 @@ fn killed_before_a_violation_and_the_trace_is_the_same() {
 fn termination_saves_and_ends_with_what_is_known() {
     for (order, name) in [("bfs", "TERM"), ("dfs", "TERM"), ("bfs", "INT")] {
         let folder = Folder::with("model.pml", model(36, NEVER)).all_orders();
+        let (whole, third) = whole(&folder, &["check", "model.pml", "--json", "--search", order]);
         let child = start(&folder, &["check", "model.pml", "--json", "--search", order, "--checkpoint", "saved"]);
         await_handler(&child);
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(third);
         signal(&child, name);
         let run = Run::new(child.wait_with_output().expect("it ends")).exits(3);
         let json = run.json();
         assert_eq!((&json["verdict"], &json["reason"]), (&"unknown".into(), &"interrupted".into()));
         assert!(run.err.contains("--resume saved"), "{run:?}");
-        let whole = folder.run(&["check", "model.pml", "--json", "--search", order]).exits(0).json();
         assert!(json["states"].as_u64() < whole["states"].as_u64(), "{json}");
         let resumed = folder.run(&["check", "--resume", "saved", "--json"]).exits(0).json();
         assert_eq!(essence(&resumed), essence(&whole));
@@ -156,8 +164,9 @@ fn termination_saves_and_ends_with_what_is_known() {
 fn limits_save_too_and_later_runs_may_have_more() {
     let folder = Folder::with("model.pml", model(36, NEVER)).all_orders();
     for command in ["check", "space"] {
-        let whole = folder.run(&[command, "model.pml", "--json"]).exits(0).json();
-        for limit in [["--memory", "16M"], ["--time", "250ms"], ["--depth", "40"]] {
+        let (whole, third) = whole(&folder, &[command, "model.pml", "--json"]);
+        let third = format!("{}ms", third.as_millis().max(1));
+        for limit in [["--memory", "16M"], ["--time", &third], ["--depth", "40"]] {
             let arguments = [&[command, "model.pml", "--json", "--checkpoint", "saved"], &limit[..]].concat();
             let run = folder.run(&arguments).exits(3);
             assert!(run.json()["advice"].as_str().is_some_and(|advice| advice.contains(limit[0])), "{run:?}");

@@ -145,8 +145,7 @@ impl Errand {
             Asked::Claim(name) => ("claim", name.as_str()),
             Asked::Fragments(folder) => ("fragments", folder.as_str()),
         };
-        let words =
-            [plan.engine.name(), &memory, &plan.bit_functions.to_string(), &plan.non_progress.to_string(), &plan.spread.to_string()];
+        let words = [plan.engine.name(), &memory, &plan.bit_functions.to_string(), &plan.spread.to_string()];
         let levels = levels.map(Levels::to_text).unwrap_or_default();
         bytes.extend(format!("{}\n{levels}\n{question} {name}", words.join(" ")).into_bytes());
         bytes
@@ -161,15 +160,14 @@ impl Errand {
         let (choices, rest) = text.split_once('\n').ok_or_else(broken)?;
         let (levels, question) = rest.split_once('\n').ok_or_else(broken)?;
         let levels = if levels.is_empty() { None } else { Some(Levels::read(levels).ok_or_else(broken)?) };
-        let words: Vec<&str> = choices.splitn(5, ' ').collect();
-        let &[engine, memory, bits, non_progress, spread] = &words[..] else { return Err(broken()) };
+        let words: Vec<&str> = choices.splitn(4, ' ').collect();
+        let &[engine, memory, bits, spread] = &words[..] else { return Err(broken()) };
         let memory = if memory.is_empty() { None } else { Some(memory.parse().map_err(|_| broken())?) };
         let base = if saved.property.is_some() { Plan::check() } else { Plan::space() };
         let plan = Plan {
             engine: engine.parse::<Engine>().map_err(|error| error.to_string())?,
             limits: Limits { memory, depth: saved.depth, time: None },
             bit_functions: bits.parse().map_err(|_| broken())?,
-            non_progress: non_progress.parse().map_err(|_| broken())?,
             spread: spread.parse()?,
             store: saved.store,
             bit_runs: saved.bit_runs,
@@ -195,18 +193,11 @@ impl Errand {
 /// Refuses plans that several processes cannot carry out.
 /// `on_disk` says whether there is a folder for states.
 pub fn refuse_several(plan: &Plan, saved: bool, on_disk: bool) -> Result<(), Refusal> {
-    Combination { several: true, ..Combination::new(plan, Method::Exploration, saved) }.guarantee()?;
-    let refused = |why| Err(Refusal::Combination(why));
-    if saved && plan.spread.lookahead {
-        return refused("what is found by looking ahead belongs to no level that could be saved: leave out `--lookahead`");
-    }
-    if on_disk {
-        return refused("several processes keep their states in memory: leave out `--disk`, or `--processes`");
-    }
-    if plan.coverage {
-        return refused("`--coverage` is recorded by one process: leave out `--processes`");
-    }
-    Ok(())
+    of_several(plan, saved, on_disk).guarantee().map(drop)
+}
+
+fn of_several(plan: &Plan, saved: bool, on_disk: bool) -> Combination {
+    Combination { several: true, folder: on_disk, ..Combination::new(plan, Method::Exploration, saved) }
 }
 
 /// Refuses an owner function that looks at a process that never exists: one worker would own all
@@ -463,10 +454,7 @@ fn with<T: Store>(store: &T, work: Work<'_>, seat: &mut Seat<'_>) -> Result<Outc
 pub fn fragments(subject: &dyn Subject, plan: &Plan, folder: &str, surroundings: &Surroundings<'_>) -> Result<Outcome, Refusal> {
     let Some(crew) = surroundings.crew else { return Err(Refusal::Combination("a graph in fragments is made by several processes")) };
     let plan = &Plan { property: None, por: Por::Off, ..*plan };
-    refuse_several(plan, false, surroundings.disk.is_some())?;
-    if !plan.store.is_exact() {
-        return Err(Refusal::Combination("a graph has all states: leave out `--store`, or use `--store plain`"));
-    }
+    Combination { graph: true, ..of_several(plan, false, surroundings.disk.is_some()) }.guarantee()?;
     refuse_owner(subject, plan)?;
     let task = Task { limits: plan.limits, cancel: surroundings.cancel.clone(), observer: surroundings.observer, ..Task::default() };
     let mark = saved::digest(subject, plan);

@@ -7,7 +7,7 @@ use crate::marker::Marker;
 use crate::plan::Plan;
 use crate::run::{Checked, Refusal, Surroundings, enough, run_with};
 use crate::subject::Subject;
-use crate::table::{Order, StoreKind};
+use crate::table::{Combination, Method, StoreKind};
 use contract::{Action, Answer, Cancel, Edge, Fault, Interest, Property, StateId, StopReason, Verdict};
 use replay::View;
 use std::collections::HashMap;
@@ -48,16 +48,7 @@ pub fn run_with_edges(
     sink: &mut dyn EdgeSink,
     surroundings: &Surroundings<'_>,
 ) -> Result<Checked, Refusal> {
-    if !matches!(plan.store, StoreKind::Auto | StoreKind::Plain) {
-        return Err(Refusal::Combination(
-            "a graph needs a store in which the names of states do not change: leave out `--store`, or use `--store plain`",
-        ));
-    }
-    if plan.order == Order::Sweep {
-        return Err(Refusal::Combination(
-            "a sweep deletes states, and a graph needs them all: leave out `--search`, or use `--search bfs`",
-        ));
-    }
+    Combination { graph: true, ..Combination::new(plan, Method::Exploration, surroundings.checkpoints.is_some()) }.guarantee()?;
     // There is one worker, because the numbering is part of the answer. The names of states in this
     // store never change.
     let plan = Plan { threads: 1, store: StoreKind::Plain, property: None, ..*plan };

@@ -46,9 +46,6 @@ impl Default for Exploration<'_> {
 /// Explores a system. The store must be empty; afterwards it holds the visited states.
 pub fn explore<S: System + Clone, T: Store>(system: &S, store: &T, how: &Exploration<'_>) -> Result<Outcome, Refusal> {
     table::refuse_store(T::FORGETS, T::STABLE_NAMES, how.order)?;
-    if how.order == Order::Sweep {
-        return Err(Refusal::Combination("a sweep needs a store in layers: `search::sweep` takes one"));
-    }
     let task = Task {
         heuristic: how.heuristic,
         limits: how.limits,

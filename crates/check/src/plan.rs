@@ -130,10 +130,6 @@ impl Plan {
     /// whether the search is to be saved, or was saved. The needs of a temporal property are
     /// checked later, when the property is known.
     pub fn refuse(&self, saved: bool) -> Result<(), Refusal> {
-        // A property must never be left out silently.
-        if self.non_progress && self.only == Some(Only::Safety) {
-            return Err(Refusal::Combination("cycles without progress are no part of `--only safety`: leave out one of the two"));
-        }
         Combination::new(self, Method::Exploration, saved).guarantee().map(drop)
     }
 

@@ -226,9 +226,8 @@ fn carry_out(
         distributed::refuse_several(plan, surroundings.levels.is_some(), surroundings.disk.is_some())?;
         distributed::refuse_owner(subject, plan)?;
     }
-    if plan.store.answers_late() && surroundings.disk.is_none() {
-        return Err(Refusal::Combination("the store `disk` needs a folder for the states: give one, or use the store `compact`").into());
-    }
+    let saved = surroundings.checkpoints.is_some();
+    Combination { folder: surroundings.disk.is_some(), ..Combination::new(plan, Method::Exploration, saved) }.guarantee()?;
     // A measure refers to the program as it is written.
     let mut passes = if plan.order == Order::Sweep { Passes::default() } else { plan.passes };
     // Statements that are never executed are reported, so they must not be left out.

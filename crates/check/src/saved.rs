@@ -3,11 +3,12 @@
 //!
 //! A checkpoint is complete in itself. To resume it, a user needs neither the model nor the options
 //! again, and cannot resume it with others by mistake: the search after these bytes contains their
-//! digest. Options that may differ from run to run (engine, workers, memory, time) are not part of
-//! it. The store, the depth limit and the number of runs over bit arrays are part of it, as
-//! defaults.
+//! digest. Everything that decides what a verdict means is part of it. Options that may differ from
+//! run to run (engine, workers, memory, time) are not. The store, the depth limit and the number of
+//! runs over bit arrays are part of it, as defaults. [`Saved::plan`] names every field of a plan, and
+//! a test changes them one by one.
 
-use crate::plan::{Only, Plan, Por};
+use crate::plan::{Fair, Only, Plan, Por};
 use crate::subject::{Enclosed, Subject};
 use crate::table::{Order, StoreKind};
 use contract::Safety;
@@ -15,7 +16,7 @@ use optimise::Passes;
 use search::CheckpointError;
 use std::io::{self, Read};
 
-const MAGIC: &[u8; 16] = b"everypath-saved5";
+const MAGIC: &[u8; 16] = b"everypath-saved6";
 /// The first bytes of all versions.
 const KIND: &[u8] = b"everypath-saved";
 /// The greatest length of a name or a program. A greater length is a sign of damage, so nothing is
@@ -42,6 +43,10 @@ pub struct Saved {
     pub property: Option<Safety>,
     /// The only part of the model's properties that was asked for.
     pub only: Option<Only>,
+    /// The infinite runs that count.
+    pub fairness: Fair,
+    /// Whether every infinite run must pass progress labels again and again.
+    pub non_progress: bool,
     /// The order of the search.
     pub order: Order,
     /// Whether it left out orders of independent steps.
@@ -68,6 +73,8 @@ impl Saved {
             program: contents,
             property: plan.property,
             only: plan.only,
+            fairness: plan.fairness,
+            non_progress: plan.non_progress,
             order: plan.order.of_search(),
             por: plan.por != Por::Off,
             passes: plan.passes,
@@ -89,13 +96,46 @@ impl Saved {
             (true, Por::Checked) => Por::Checked,
             (true, _) => Por::On,
         };
-        Plan { property: self.property, only: self.only, order: self.order, por, passes: self.passes, ..plan }
+        Plan {
+            property: self.property,
+            only: self.only,
+            fairness: self.fairness,
+            non_progress: self.non_progress,
+            order: self.order,
+            por,
+            passes: self.passes,
+            // The rest may differ. It is named here, so that a new field of a plan is not forgotten.
+            engine: plan.engine,
+            measure: plan.measure,
+            store: plan.store,
+            cycles: plan.cycles,
+            shortest: plan.shortest,
+            threads: plan.threads,
+            limits: plan.limits,
+            code_first: plan.code_first,
+            coverage: plan.coverage,
+            profile: plan.profile,
+            guide: plan.guide,
+            guide_atom: plan.guide_atom,
+            weight: plan.weight,
+            width: plan.width,
+            explained: plan.explained,
+            bit_functions: plan.bit_functions,
+            spread: plan.spread,
+            bit_runs: plan.bit_runs,
+        }
+    }
+
+    /// The choices that decide what the verdict means.
+    fn choices(&self) -> Choices {
+        let Saved { property, only, fairness, non_progress, order, por, passes, .. } = *self;
+        Choices { property, only, fairness, non_progress, order, por, passes }
     }
 
     /// The bytes that a file begins with; the search follows.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        let choices = choices(self.property, self.only, self.order, self.por, self.passes);
+        let choices = self.choices().to_text();
         // Choices are written by their names: their order in the code may change.
         for part in [
             self.model.as_bytes(),
@@ -130,7 +170,8 @@ impl Saved {
         if u64::from_le_bytes(reader.array()?) != sum {
             return Err(CheckpointError::Damaged);
         }
-        let Choices { property, only, order, por, passes } = read_choices(&choices).ok_or(CheckpointError::NotACheckpoint)?;
+        let choices = Choices::read(&choices).ok_or(CheckpointError::NotACheckpoint)?;
+        let Choices { property, only, fairness, non_progress, order, por, passes } = choices;
         Ok(Saved {
             model,
             folder,
@@ -139,6 +180,8 @@ impl Saved {
             program,
             property,
             only,
+            fairness,
+            non_progress,
             order,
             por,
             passes,
@@ -153,49 +196,69 @@ impl Saved {
 /// same, wherever the model was read from.
 pub(crate) fn digest(subject: &dyn Subject, plan: &Plan) -> [u8; 16] {
     let mut bytes = subject.behaviour();
-    bytes.extend(choices(plan.property, plan.only, plan.order, plan.por != Por::Off, plan.passes).as_bytes());
+    bytes.extend(Choices::of(plan).to_text().as_bytes());
     let mut digest = [0; 16];
     digest[..8].copy_from_slice(&store::hash_seeded(&bytes, 1).to_le_bytes());
     digest[8..].copy_from_slice(&store::hash_seeded(&bytes, 2).to_le_bytes());
     digest
 }
 
-/// The choices that decide the result of a search.
+/// The choices that decide the result of a search and what it means.
 struct Choices {
     property: Option<Safety>,
     only: Option<Only>,
+    fairness: Fair,
+    non_progress: bool,
     order: Order,
     por: bool,
     passes: Passes,
 }
 
-/// The choices in words: the names that users type, and `reduced`, the names of passes, `deadlocks`
-/// and `faults`, where they apply.
-fn choices(property: Option<Safety>, only: Option<Only>, order: Order, por: bool, passes: Passes) -> String {
-    let mut words = vec![order.of_search().name()];
-    words.extend(por.then_some("reduced"));
-    words.extend(passes.names());
-    words.extend(property.map(|_| "check"));
-    words.extend(property.filter(|safety| safety.deadlocks).map(|_| "deadlocks"));
-    words.extend(property.filter(|safety| safety.faults).map(|_| "faults"));
-    words.extend(only.map(Only::name));
-    words.join(" ")
-}
-
-fn read_choices(text: &str) -> Option<Choices> {
-    let mut words = text.split(' ');
-    let mut choices = Choices { property: None, only: None, order: words.next()?.parse().ok()?, por: false, passes: Passes::default() };
-    for word in words {
-        match (word, &mut choices.property) {
-            ("reduced", None) if !choices.por => choices.por = true,
-            (pass, None) if choices.passes.add(pass) => {}
-            ("check", none @ None) => *none = Some(Safety { deadlocks: false, faults: false }),
-            ("deadlocks", Some(safety)) => safety.deadlocks = true,
-            ("faults", Some(safety)) => safety.faults = true,
-            (other, _) => choices.only = Some(other.parse().ok()?),
-        }
+impl Choices {
+    /// The choices of a plan.
+    fn of(plan: &Plan) -> Choices {
+        let Plan { property, only, fairness, non_progress, order, por, passes, .. } = *plan;
+        Choices { property, only, fairness, non_progress, order, por: por != Por::Off, passes }
     }
-    Some(choices)
+
+    /// The choices in words: the names that users type, and `reduced`, the names of passes,
+    /// `deadlocks`, `faults` and `progress`, where they apply.
+    fn to_text(&self) -> String {
+        let mut words = vec![self.order.of_search().name()];
+        words.extend(self.por.then_some("reduced"));
+        words.extend(self.passes.names());
+        words.extend(self.property.map(|_| "check"));
+        words.extend(self.property.filter(|safety| safety.deadlocks).map(|_| "deadlocks"));
+        words.extend(self.property.filter(|safety| safety.faults).map(|_| "faults"));
+        words.extend(self.non_progress.then_some("progress"));
+        words.extend((self.fairness != Fair::default()).then_some(self.fairness.name()));
+        words.extend(self.only.map(Only::name));
+        words.join(" ")
+    }
+
+    /// Reads what [`to_text`](Self::to_text) wrote. An unknown word is an error, because it may have
+    /// a meaning that this version does not know.
+    fn read(text: &str) -> Option<Choices> {
+        let mut words = text.split(' ');
+        let order = words.next()?.parse().ok()?;
+        let (fairness, passes) = (Fair::default(), Passes::default());
+        let mut choices = Choices { property: None, only: None, fairness, non_progress: false, order, por: false, passes };
+        for word in words {
+            match (word, &mut choices.property) {
+                ("reduced", None) if !choices.por => choices.por = true,
+                (pass, None) if choices.passes.add(pass) => {}
+                ("check", none @ None) => *none = Some(Safety { deadlocks: false, faults: false }),
+                ("deadlocks", Some(safety)) => safety.deadlocks = true,
+                ("faults", Some(safety)) => safety.faults = true,
+                ("progress", _) if !choices.non_progress => choices.non_progress = true,
+                (other, _) => match other.parse() {
+                    Ok(fairness) => choices.fairness = fairness,
+                    Err(_) => choices.only = Some(other.parse().ok()?),
+                },
+            }
+        }
+        Some(choices)
+    }
 }
 
 struct Reader<'r> {
@@ -235,7 +298,9 @@ impl Reader<'_> {
 mod tests {
     use super::*;
     use crate::subject::same_behaviour;
+    use crate::{Cycles, Engine, Guide, Measure, Spread};
     use bytecode::Verified;
+    use contract::Limits;
     use std::sync::Arc;
 
     fn saved() -> Saved {
@@ -247,6 +312,8 @@ mod tests {
             program: vec![1, 2, 3, 4, 5],
             property: Some(Safety { deadlocks: true, faults: false }),
             only: Some(Only::Safety),
+            fairness: Fair::Strong,
+            non_progress: true,
             order: Order::Depth,
             por: true,
             passes: Passes { merge: true, dead: false, ..Passes::default() },
@@ -259,7 +326,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let all = StoreKind::ALL.iter().map(|&store| Saved { store, only: None, ..saved() });
-        for one in all.chain([saved(), Saved { property: None, depth: None, por: false, order: Order::Breadth, ..saved() }]) {
+        let space = Saved { property: None, depth: None, por: false, order: Order::Breadth, ..saved() };
+        for one in all.chain([saved(), space, Saved { fairness: Fair::Any, non_progress: false, ..saved() }]) {
             let bytes = [&one.to_bytes()[..], b"the search"].concat();
             assert!(Saved::is_one(&bytes));
             let mut from = &bytes[..];
@@ -294,16 +362,109 @@ mod tests {
         assert!(same_behaviour(&program("a.epa", 1), &program("b.epa", 1)));
         assert!(!same_behaviour(&program("a.epa", 1), &program("a.epa", 2)));
         assert_ne!(digest(&program("a.epa", 2), &Plan::check()), one);
-        for plan in [
-            Plan { property: Some(Safety { deadlocks: false, ..Safety::default() }), ..Plan::check() },
-            Plan { property: None, ..Plan::check() },
-            Plan { only: Some(Only::Safety), ..Plan::check() },
-            Plan { order: Order::Depth, ..Plan::check() },
-            Plan { passes: Passes { merge: true, dead: false, ..Passes::default() }, ..Plan::check() },
-            Plan { passes: Passes { merge: false, dead: true, ..Passes::default() }, ..Plan::check() },
-            Plan { por: if Plan::check().por == Por::Off { Por::On } else { Por::Off }, ..Plan::check() },
-        ] {
-            assert_ne!(digest(&program("a.epa", 1), &plan), one, "{plan:?}");
+    }
+
+    /// What becomes of a field of a plan when the search is saved and resumed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Fate {
+        /// It decides what the verdict means: it is saved, and no resumed search can have another.
+        Kept,
+        /// It is saved as a default, and may be changed.
+        Default,
+        /// It changes no verdict: it is taken from the plan that resumes.
+        Free,
+        /// A search with it is not saved.
+        Refused,
+        /// It has an effect only in this order, which is not saved.
+        Of(Order),
+    }
+
+    /// Another value for each field of a plan, and the fate of the field.
+    fn fields() -> Vec<(&'static str, Fate, Plan)> {
+        let base = Plan::check();
+        let spread = Spread { lookahead: true, ..Spread::default() };
+        let engine = if base.engine == Engine::Native { Engine::Interpreter } else { Engine::Native };
+        vec![
+            ("engine", Fate::Free, Plan { engine, ..base }),
+            ("order", Fate::Kept, Plan { order: Order::Depth, ..base }),
+            ("measure", Fate::Of(Order::Sweep), Plan { measure: Measure::new(&[1]).unwrap(), ..base }),
+            ("store", Fate::Default, Plan { store: StoreKind::Plain, ..base }),
+            ("property", Fate::Kept, Plan { property: Some(Safety { deadlocks: false, ..Safety::default() }), ..base }),
+            ("property", Fate::Kept, Plan { property: Some(Safety { faults: false, ..Safety::default() }), ..base }),
+            ("property", Fate::Kept, Plan { property: None, ..base }),
+            ("only", Fate::Kept, Plan { only: Some(Only::Safety), ..base }),
+            ("cycles", Fate::Free, Plan { cycles: Cycles::Nested, ..base }),
+            ("fairness", Fate::Kept, Plan { fairness: Fair::Weak, ..base }),
+            ("fairness", Fate::Kept, Plan { fairness: Fair::Strong, ..base }),
+            ("non_progress", Fate::Kept, Plan { non_progress: true, ..base }),
+            ("shortest", Fate::Free, Plan { shortest: true, ..base }),
+            ("por", Fate::Kept, Plan { por: Por::On, ..base }),
+            ("passes", Fate::Kept, Plan { passes: Passes { merge: true, ..Passes::default() }, ..base }),
+            ("passes", Fate::Kept, Plan { passes: Passes { dead: true, ..Passes::default() }, ..base }),
+            ("passes", Fate::Kept, Plan { passes: Passes { unused: true, ..Passes::default() }, ..base }),
+            ("passes", Fate::Kept, Plan { passes: Passes { slice: true, ..Passes::default() }, ..base }),
+            ("threads", Fate::Free, Plan { threads: 7, ..base }),
+            ("limits", Fate::Free, Plan { limits: Limits { memory: Some(1), ..base.limits }, ..base }),
+            ("limits", Fate::Default, Plan { limits: Limits { depth: Some(1), ..base.limits }, ..base }),
+            ("code_first", Fate::Free, Plan { code_first: true, ..base }),
+            ("coverage", Fate::Refused, Plan { coverage: true, ..base }),
+            ("profile", Fate::Free, Plan { profile: true, ..base }),
+            ("guide", Fate::Of(Order::AStar), Plan { guide: Guide::Blind, ..base }),
+            ("guide_atom", Fate::Of(Order::BestFirst), Plan { guide_atom: Some(0), ..base }),
+            ("weight", Fate::Of(Order::AStar), Plan { weight: Some(7), ..base }),
+            ("width", Fate::Of(Order::Beam), Plan { width: 7, ..base }),
+            ("explained", Fate::Of(Order::AStar), Plan { explained: true, ..base }),
+            // The store of bits saves its functions itself.
+            ("bit_functions", Fate::Free, Plan { bit_functions: 5, ..base }),
+            ("spread", Fate::Free, Plan { spread, ..base }),
+            ("bit_runs", Fate::Default, Plan { bit_runs: 5, ..base }),
+        ]
+    }
+
+    /// The names of all fields of a plan, in their order.
+    fn names() -> Vec<String> {
+        let shown = format!("{:#?}", Plan::check());
+        let inner = shown.lines().filter_map(|line| line.strip_prefix("    "));
+        let fields = inner.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+        fields.filter_map(|line| line.split_once(':')).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn every_field_of_a_plan_is_kept_or_changes_no_verdict_or_is_not_saved() {
+        let program = program("a.epa", 1);
+        let mut walked: Vec<&str> = fields().iter().map(|(name, ..)| *name).collect();
+        walked.dedup();
+        assert_eq!(walked, names(), "every field has a row");
+        let reread = |plan: &Plan| {
+            let bytes = Saved::new("a.epa", &[], &program, plan).to_bytes();
+            Saved::read(&mut &bytes[..]).expect("it was written just now")
+        };
+        let base = Plan::check();
+        for (name, fate, changed) in fields() {
+            assert_ne!(changed, base, "{name}");
+            let (one, other) = (digest(&program, &base), digest(&program, &changed));
+            // A search that begins with this field and is resumed without it, and the other way round.
+            let (resumed, free) = (reread(&changed).plan(base), reread(&base).plan(changed));
+            match fate {
+                Fate::Kept => {
+                    assert_eq!(Plan { order: resumed.order, ..changed }, resumed, "{name}");
+                    assert_eq!(resumed.order, changed.order.of_search(), "{name}");
+                    assert_eq!(Plan { order: base.order, ..free }, base, "{name}");
+                    assert_ne!(one, other, "{name}");
+                    assert!(changed.refuse(true).is_ok(), "{name}");
+                }
+                Fate::Default => {
+                    let Saved { store, depth, bit_runs, .. } = reread(&changed);
+                    assert_eq!((store, depth, bit_runs), (changed.store, changed.limits.depth, changed.bit_runs), "{name}");
+                    assert_eq!(one, other, "{name}");
+                }
+                Fate::Free => {
+                    assert_eq!(free, Plan { order: free.order, ..changed }, "{name}");
+                    assert_eq!(one, other, "{name}");
+                }
+                Fate::Refused => assert!(changed.refuse(true).is_err() && changed.refuse(false).is_ok(), "{name}"),
+                Fate::Of(order) => assert!(Plan { order, store: StoreKind::Plain, ..changed }.refuse(true).is_err(), "{name}"),
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The one table of valid combinations: search order, store, reduction, and the kind of search that
-//! a property needs.
+//! The one table of valid combinations: search order, store, reduction, the kind of search that a
+//! property needs, and what the search is for.
 //!
 //! A row for each order and each store says what it can do. [`RULES`] has the conditions that a
 //! combination must meet, and [`UNREDUCED`] those under which a reduction is switched off. Refusals
@@ -8,7 +8,7 @@
 //! [`Guarantee`].
 
 use crate::choice::choice;
-use crate::plan::{Fair, Plan, Por};
+use crate::plan::{Fair, Only, Plan, Por};
 use crate::run::Refusal;
 
 choice! {
@@ -192,6 +192,18 @@ pub(crate) struct Combination {
     pub saved: bool,
     /// Whether several processes share the search.
     pub several: bool,
+    /// Whether they look at the successors of states of others before they send them.
+    pub lookahead: bool,
+    /// The only part of the model's properties that is asked for.
+    pub only: Option<Only>,
+    /// Whether every infinite run must pass progress labels again and again.
+    pub non_progress: bool,
+    /// Whether it is recorded which statements are executed.
+    pub coverage: bool,
+    /// Whether the answer is the state space as a graph.
+    pub graph: bool,
+    /// Whether there is a folder for states.
+    pub folder: bool,
 }
 
 /// The strength of an answer.
@@ -215,6 +227,23 @@ struct Rule {
 
 /// The first rule that is broken gives the refusal.
 const RULES: &[Rule] = &[
+    Rule {
+        // A property must never be left out silently.
+        broken: |c| c.non_progress && c.only == Some(Only::Safety),
+        refusal: "cycles without progress are no part of `--only safety`: leave out one of the two",
+    },
+    Rule {
+        broken: |c| c.graph && !c.several && !store(c.store).names,
+        refusal: "a graph needs a store in which the names of states do not change: leave out `--store`, or use `--store plain`",
+    },
+    Rule {
+        broken: |c| c.graph && c.several && !store(c.store).exact,
+        refusal: "a graph has all states: leave out `--store`, or use `--store plain`",
+    },
+    Rule {
+        broken: |c| c.graph && !c.several && c.order == Order::Sweep,
+        refusal: "a sweep deletes states, and a graph needs them all: leave out `--search`, or use `--search bfs`",
+    },
     Rule { broken: |c| refuse_forgetting(store(c.store).forgets, c.order).is_err(), refusal: FORGETS },
     Rule {
         broken: |c| store(c.store).answers_late && !matches!(c.order.of_search(), Order::Breadth | Order::Sweep),
@@ -289,6 +318,19 @@ const RULES: &[Rule] = &[
         refusal: "`--check-por` examines the choices of one process: leave out `--processes`",
     },
     Rule {
+        broken: |c| c.several && c.saved && c.lookahead,
+        refusal: "what is found by looking ahead belongs to no level that could be saved: leave out `--lookahead`",
+    },
+    Rule {
+        broken: |c| c.several && c.folder,
+        refusal: "several processes keep their states in memory: leave out `--disk`, or `--processes`",
+    },
+    Rule { broken: |c| c.several && c.coverage, refusal: "`--coverage` is recorded by one process: leave out `--processes`" },
+    Rule {
+        broken: |c| c.saved && c.coverage,
+        refusal: "what was executed is not saved with the search: leave out `--coverage`, or `--checkpoint`",
+    },
+    Rule {
         broken: |c| c.method == Method::Terminal && (order(c.order).directed || c.order == Order::DepthShared),
         refusal: "`AG EF p` and `EF AG p` are decided when all states are known, by components, which one worker finds depth first: \
                   leave out `--search`, or use `--search sweep`",
@@ -296,6 +338,10 @@ const RULES: &[Rule] = &[
     Rule {
         broken: |c| c.method == Method::Terminal && !store(c.store).layers,
         refusal: "`AG EF p` and `EF AG p` are decided by components, whose states are kept whole in memory: leave out `--store`",
+    },
+    Rule {
+        broken: |c| store(c.store).answers_late && !c.folder,
+        refusal: "the store `disk` needs a folder for the states: give one, or use the store `compact`",
     },
 ];
 
@@ -336,16 +382,33 @@ pub(crate) fn refuse_store(forgets: bool, names: bool, by: Order) -> Result<(), 
     refuse_forgetting(forgets, by)?;
     match by {
         Order::IdaStar | Order::Race => Err(Refusal::Combination("this order needs several stores: use `best-first` or `bfs`")),
+        Order::Sweep => Err(Refusal::Combination("a sweep needs a store in layers: `search::sweep` takes one")),
         by if order(by).reopens && !names => Err(Refusal::Combination(RENAMES)),
         _ => Ok(()),
     }
 }
 
 impl Combination {
-    /// The combination in a plan for a property that needs `method`.
+    /// The combination in a plan for a property that needs `method`, in one process. If the store
+    /// needs a folder, it is taken for granted.
     pub(crate) fn new(plan: &Plan, method: Method, saved: bool) -> Combination {
-        let Plan { order, store, fairness, por, shortest, .. } = *plan;
-        Combination { order, store, method, fairness, reduction: por, shortest, saved, several: false }
+        let Plan { order, store, fairness, por, shortest, only, non_progress, coverage, .. } = *plan;
+        Combination {
+            order,
+            store,
+            method,
+            fairness,
+            reduction: por,
+            shortest,
+            saved,
+            several: false,
+            lookahead: plan.spread.lookahead,
+            only,
+            non_progress,
+            coverage,
+            graph: false,
+            folder: plan.store.answers_late(),
+        }
     }
 
     /// Why a reduction would change the answer, if it would.

@@ -100,6 +100,11 @@ impl Model {
         }
     }
 
+    /// Whether only a selection of its properties is asked for, or further ones.
+    pub fn is_selection(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// Whether it was read from a Promela text.
     pub fn is_promela(&self) -> bool {
         !self.numbers.is_empty()

@@ -136,7 +136,10 @@ impl Session {
             check::refuse_several(&self.plan, levels.is_some(), saving.disk.is_some())?;
         }
         let disk = self.disk(saving)?;
-        let own = disk.as_ref().filter(|_| self.plan.refuse(true).is_ok()).and_then(DiskFolder::checkpoint);
+        // A saved search is resumed without the options of this call, so it must say all that is
+        // asked for. A selection of properties is not part of it.
+        let complete = !self.model.is_selection() && self.plan.refuse(true).is_ok();
+        let own = disk.as_ref().filter(|_| complete).and_then(DiskFolder::checkpoint);
         let checkpoint = saving.checkpoint.clone().or(own);
         let checkpoints = match &checkpoint {
             _ if self.crew.is_some() => None,

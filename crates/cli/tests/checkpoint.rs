@@ -388,3 +388,57 @@ fn files_are_named_as_seen_from_where_the_search_goes_on() {
     let json = resumed(".", "saved/one", &["--depth", "1000000"]).exits(1).json();
     assert_eq!(json["violation"]["file"], "../../models/part.h");
 }
+
+/// Counts to 200 and begins again, without any progress label.
+const NO_PROGRESS: &str = "byte x;\nactive proctype P() { do :: x < 200 -> x++ :: x == 200 -> x = 0 od }\n";
+/// P moves for ever, and Q is enabled all the time. Only a fair run must have Q's step.
+const FAIR: &str = "byte x;\nbool done;\nactive proctype P() { do :: x < 200 -> x++ :: x == 200 -> x = 0 od }\n\
+                    active proctype Q() { done = true }\nltl f { <> done }\n";
+
+/// A search that is saved, in a file or in the folder of its states, and resumed without its options
+/// answers exactly what was asked.
+#[test]
+fn a_resumed_check_answers_what_was_asked() {
+    let shown = |json: &Value| {
+        let each = json["properties"].as_array().expect("the properties").iter();
+        let each: Vec<(Value, Value)> = each.map(|judged| (judged["name"].clone(), judged["verdict"].clone())).collect();
+        (json["verdict"].clone(), each)
+    };
+    let weak = ["--fair", "weak"];
+    for (model, options, code) in [
+        (NO_PROGRESS, &[][..], 0),
+        (NO_PROGRESS, &["--non-progress"], 1),
+        (FAIR, &[], 1),
+        (FAIR, &weak, 0),
+        (FAIR, &["--fair", "strong"], 0),
+        (FAIR, &["--only", "safety"], 0),
+    ] {
+        let folder = Folder::with("model.pml", model).all_orders();
+        // Depth alone ends the search, so that it is saved.
+        let usual = ["check", "model.pml", "--json", "--search", "bfs", "--no-merge", "--engine", "vm", "--threads", "1"];
+        let check = [&usual[..], options].concat();
+        let whole = folder.run(&check).exits(code).json();
+        for (saving, at) in [(["--checkpoint", "saved"], "saved"), (["--disk", "states"], "states")] {
+            let cut = folder.run(&[&check[..], &["--depth", "20", "--memory", "64M"], &saving].concat());
+            assert!(cut.err.contains(&format!("--resume {at}")), "{cut:?}");
+            let resumed = folder.run(&["check", "--resume", at, "--json", "--depth", "100000", "--memory", "64M", "--threads", "1"]);
+            let resumed = resumed.exits(code).json();
+            assert_eq!(shown(&resumed), shown(&whole), "{options:?} {saving:?}");
+        }
+    }
+}
+
+/// What a saved search does not say is not saved: neither in a file, which is refused, nor in the
+/// folder of its states.
+#[test]
+fn what_would_be_lost_is_not_saved() {
+    let folder = Folder::with("model.pml", FAIR).all_orders();
+    let usual = ["check", "model.pml", "--search", "bfs", "--no-merge", "--threads", "1", "--depth", "20", "--memory", "64M"];
+    for options in [&["--coverage"][..], &["--ltl", "[] (x < 200)"], &["--ctl", "AG (x < 201)"]] {
+        let disk = folder.run(&[&usual[..], options, &["--disk", "states"]].concat()).exits(3);
+        assert!(!disk.err.contains("--resume"), "{disk:?}");
+        folder.run(&["check", "--resume", "states"]).exits(2);
+        folder.run(&[&usual[..], options, &["--checkpoint", "saved"]].concat()).exits(2);
+        assert!(!folder.has("saved"));
+    }
+}

@@ -1,13 +1,15 @@
-//! Toy systems and the laws that every store must obey, for tests of all implementations of this
-//! contract.
+//! Toy systems and the laws that every system and every store must obey, for tests of all
+//! implementations of this contract.
 //!
 //! Searches are tested on graphs about which every fact is known, without any language or machine.
-//! Stores are tested by [`store_laws`], the same for each implementation. Failures panic, as in
-//! tests.
+//! Systems are tested by [`system_laws`], stores by [`store_laws`] or [`lossy_store_laws`] and by
+//! the laws of their roles, the same for each implementation. Failures panic, as in tests.
 
+mod roles;
 mod stores;
 mod threads;
 
+pub use roles::{layer_laws, mark_laws};
 pub use stores::{LayerSets, LayerSetsWorker};
 pub use threads::{LocalFirst, ThreadStep, Threads, system_laws};
 

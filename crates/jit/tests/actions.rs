@@ -100,14 +100,7 @@ fn every_model() {
 /// A process that computes with numbers of all types, in loops, conditions and calls.
 fn arithmetic(seed: u64) -> String {
     let mut numbers = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut below = |n: u64| splitmix(&mut numbers) % n;
-    fn splitmix(state: &mut u64) -> u64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+    let mut below = |n: u64| splitmix::next(&mut numbers) % n;
     const PLACES: [(&str, &str); 11] = [
         ("a", "INTEGER"),
         ("b", "INT16"),

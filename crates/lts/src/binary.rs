@@ -7,6 +7,7 @@
 
 use crate::graph::{Edge, Lts, StatedFault};
 use crate::text::kind_of;
+use checksum::Checksum;
 use contract::Fault;
 use std::collections::HashMap;
 use std::fmt;
@@ -48,21 +49,6 @@ pub struct GraphEnd {
 /// The size of the end: five numbers and a checksum.
 pub const END_BYTES: u64 = 48;
 
-/// A checksum that detects only accidental damage. FNV-1a over eight bytes at a time would be
-/// faster, but a file is written once.
-#[derive(Clone, Copy)]
-struct Sum(u64);
-
-impl Sum {
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-}
-
-const SUM_START: u64 = 0xcbf2_9ce4_8422_2325;
-
 fn put(to: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         to.push(number as u8 | 0x80);
@@ -89,14 +75,14 @@ pub struct GraphWriter<W> {
     texts: HashMap<String, u64>,
     before: (u64, u64),
     edges: u64,
-    sum: Sum,
+    sum: Checksum,
 }
 
 impl<W: Write> GraphWriter<W> {
     /// Begins a graph or a fragment, depending on the magic bytes.
     pub fn new(mut to: W, magic: &[u8; 16]) -> io::Result<GraphWriter<W>> {
         to.write_all(magic)?;
-        let mut sum = Sum(SUM_START);
+        let mut sum = Checksum::new();
         sum.add(magic);
         Ok(GraphWriter { to, chunk: Vec::new(), in_chunk: 0, texts: HashMap::new(), before: (0, 0), edges: 0, sum })
     }
@@ -187,7 +173,7 @@ impl<W: Write> GraphWriter<W> {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         self.sum.add(&bytes);
-        bytes.extend_from_slice(&self.sum.0.to_le_bytes());
+        bytes.extend_from_slice(&self.sum.to_bytes());
         self.to.write_all(&bytes)?;
         self.to.flush()?;
         Ok(self.to)
@@ -270,14 +256,14 @@ pub struct GraphReader<R> {
     texts: Vec<String>,
     before: (u64, u64),
     edges: u64,
-    sum: Sum,
+    sum: Checksum,
 }
 
 impl<R: Read> GraphReader<R> {
     /// Reads the magic bytes, which must be these. `from` should be buffered.
     pub fn new(from: R, magic: &[u8; 16]) -> Result<GraphReader<R>, GraphError> {
         let mut reader =
-            GraphReader { from, at: 0, left: 0, over: false, texts: Vec::new(), before: (0, 0), edges: 0, sum: Sum(SUM_START) };
+            GraphReader { from, at: 0, left: 0, over: false, texts: Vec::new(), before: (0, 0), edges: 0, sum: Checksum::new() };
         let mut first = [0; 16];
         reader.bytes(&mut first).map_err(|error| if matches!(error, GraphError::Damaged(_)) { GraphError::NotAGraph } else { error })?;
         if first != *magic {
@@ -378,10 +364,10 @@ impl<R: Read> GraphReader<R> {
             self.bytes(&mut bytes)?;
             *number = u64::from_le_bytes(bytes);
         }
-        let sum = self.sum.0;
+        let sum = self.sum.to_bytes();
         let mut bytes = [0; 8];
         self.bytes(&mut bytes)?;
-        if u64::from_le_bytes(bytes) != sum || numbers[1] != self.edges {
+        if bytes != sum || numbers[1] != self.edges {
             return Err(GraphError::Checksum);
         }
         let [states, edges, initial, workers, worker] = numbers;

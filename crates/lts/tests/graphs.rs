@@ -1,6 +1,7 @@
 //! Reading graphs: what is accepted, what is reported about errors, and that no input causes a
 //! panic.
 
+use contract::testing::{Random, system_laws};
 use contract::{Proposition, Successor, Successors, System};
 use lts::{Lts, Walker, parse, state_bytes, state_number};
 use proptest::prelude::*;
@@ -35,6 +36,22 @@ fn a_graph_is_a_system() {
     assert_eq!(states, [1, 0, 2]);
     assert!(walker.is_valid_end(&state_bytes(2)) && !walker.is_valid_end(&state_bytes(0)));
     assert_eq!((state_number(&graph, &[9, 0, 0, 0]), state_number(&graph, &[0])), (None, None));
+}
+
+#[test]
+fn a_walker_obeys_the_laws_of_systems() {
+    system_laws(&mut Walker::new(Arc::new(read(SMALL).expect("a graph")), Arc::default()), 10);
+    let mut random = Random(8);
+    for _ in 0..30 {
+        let (states, edges) = (1 + random.below(40), random.below(120));
+        let mut text = format!("des (0, {edges}, {states})\n");
+        let mut sources: Vec<u64> = (0..edges).map(|_| random.below(states)).collect();
+        sources.sort_unstable();
+        for source in sources {
+            text += &format!("({source}, \"{}\", {})\n", random.below(5), random.below(states));
+        }
+        system_laws(&mut Walker::new(Arc::new(read(&text).expect("a graph")), Arc::default()), 100);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! checkpoint by a new one in one step.
 
 use crate::patience::Patience;
+use checksum::Checksum;
 use contract::{NotRestored, Outcome, Statistics, StopReason, Store, StoreFull, StoreWorker, Verdict};
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 /// The format name of a store without a format of its own.
 const STATES: &str = "states";
-const MAGIC: &[u8; 16] = b"everypath-save-5";
+const MAGIC: &[u8; 16] = b"everypath-save-6";
 /// The greatest length of a state. A greater length is a sign of damage and must not decide how
 /// much memory is allocated.
 const MOST_STATE_BYTES: u32 = 1 << 30;
@@ -135,27 +136,15 @@ impl SavedCounts {
     }
 }
 
-/// A running checksum. It detects accidental damage only.
-#[derive(Default)]
-struct Sum(u64);
-
-impl Sum {
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-}
-
 /// Writes the parts of a checkpoint.
 pub(crate) struct Writer<'w> {
     to: &'w mut dyn Write,
-    sum: Sum,
+    sum: Checksum,
 }
 
 impl<'w> Writer<'w> {
     pub fn new(to: &'w mut dyn Write) -> Self {
-        Writer { to, sum: Sum::default() }
+        Writer { to, sum: Checksum::new() }
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -206,7 +195,7 @@ impl<'w> Writer<'w> {
     }
 
     pub fn finish(self) -> io::Result<()> {
-        self.to.write_all(&self.sum.0.to_le_bytes())?;
+        self.to.write_all(&self.sum.to_bytes())?;
         self.to.flush()
     }
 }
@@ -214,7 +203,7 @@ impl<'w> Writer<'w> {
 /// Reads what a [`Writer`] wrote, in the same order.
 pub(crate) struct Reader<'r> {
     from: &'r mut dyn Read,
-    sum: Sum,
+    sum: Checksum,
     patience: Patience,
     /// The bytes read since the last check of the clock.
     unasked: usize,
@@ -227,7 +216,7 @@ const LOOK_EVERY: usize = 1 << 16;
 
 impl<'r> Reader<'r> {
     pub fn new(from: &'r mut dyn Read, patience: Patience) -> Self {
-        Reader { from, sum: Sum::default(), patience, unasked: 0, standing: SavedCounts::default() }
+        Reader { from, sum: Checksum::new(), patience, unasked: 0, standing: SavedCounts::default() }
     }
 
     /// Counts bytes that were read; checks the clock from time to time.
@@ -364,7 +353,7 @@ impl<'r> Reader<'r> {
     pub fn finish(self) -> Result<(), CheckpointError> {
         let mut sum = [0; 8];
         self.from.read_exact(&mut sum)?;
-        if u64::from_le_bytes(sum) != self.sum.0 || self.from.read(&mut [0])? != 0 {
+        if sum != self.sum.to_bytes() || self.from.read(&mut [0])? != 0 {
             return Err(CheckpointError::Damaged);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The roles of stores, each used by a small search on systems with known numbers.
 
-use contract::testing::{LayerSets, Random, grid};
-use contract::{Action, Annotated, Layered, Marks, Store, StoreWorker, Successors, System};
+use contract::testing::{LayerSets, grid, mark_laws};
+use contract::{Action, Layered, Store, StoreWorker, Successors, System};
 use search::{Task, breadth_first};
 use std::collections::BTreeMap;
 use store::{Compact, Marked, Plain, owner};
@@ -76,42 +76,6 @@ fn layers_that_are_done_with_can_be_dropped() {
     assert_eq!((states, layers.drop_layers(&mut |_| true) + dropped), (1728, 1728));
     assert!(peak * 4 < states, "{peak} of {states} states at a time");
     assert_eq!(breadth_first(&system, &Plain::new(), &Task::default()).statistics.states, states);
-}
-
-/// Marks agree with a map from states to bits; if several workers set a mark at the same time,
-/// exactly one of them is the first.
-fn mark_laws<T: Annotated>(store: &T, states: u64) {
-    let state = |n: u64| [n.to_le_bytes().as_slice(), &vec![3; (n % 5) as usize]].concat();
-    let mut reference: BTreeMap<u64, u32> = BTreeMap::new();
-    let mut random = Random(4);
-    let mut worker = store.annotator();
-    for _ in 0..3 * states {
-        let n = random.below(states);
-        let (bytes, bits) = (state(n), 1 << random.below(4) | 1 << random.below(4));
-        let hash = worker.hash(&bytes);
-        worker.insert(hash, &bytes).unwrap();
-        let before = reference.entry(n).or_default();
-        assert_eq!(worker.or(hash, &bytes, bits).unwrap(), *before & bits);
-        *before |= bits;
-        assert_eq!(worker.or(hash, &bytes, 0).unwrap(), 0);
-    }
-    drop(worker);
-    assert_eq!(store.len(), reference.len() as u64);
-    let firsts: u64 = std::thread::scope(|scope| {
-        let run = || {
-            let mut worker = store.annotator();
-            (0..states)
-                .filter(|&n| {
-                    let bytes = state(n);
-                    let hash = worker.hash(&bytes);
-                    worker.or(hash, &bytes, 1 << 9).unwrap() == 0
-                })
-                .count() as u64
-        };
-        let workers: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
-    });
-    assert_eq!(firsts, states);
 }
 
 #[test]

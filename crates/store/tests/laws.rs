@@ -1,10 +1,10 @@
 //! Tests that every store obeys the laws of the contract and keeps its budget.
 
-use contract::testing::{Random, compare_with_hash_set, lossy_store_laws, store_laws};
+use contract::testing::{Random, compare_with_hash_set, layer_laws, lossy_store_laws, mark_laws, store_laws};
 use contract::{Action, Budgeted, FaultCode, Fresh, Inserted, NotRestored, Saveable, StateId, Store, StoreWorker, Successor, Successors};
 use proptest::prelude::*;
 use std::collections::HashSet;
-use store::{Bits, Cache, Compact, Hashes, Joined, Plain, Union};
+use store::{Bits, Cache, Compact, Hashes, Joined, Layers, Marked, Plain, Union};
 
 #[test]
 fn plain_obeys_the_laws() {
@@ -16,6 +16,27 @@ fn compact_obeys_the_laws() {
     store_laws(Compact::new);
     // A store that learns too early gets bad layouts, which must be corrected again and again.
     store_laws(|| Compact::learning_from(u64::MAX, 50));
+}
+
+/// A cache forgets nothing that the search has not left, so until then it is a set like any other.
+#[test]
+fn a_cache_that_nothing_was_left_in_obeys_the_laws() {
+    store_laws(|| Cache::new(1 << 18, u64::MAX));
+}
+
+#[test]
+fn layers_obey_the_laws() {
+    // With few states a layer is a small set on the heap, with more it moves to a store.
+    for states in [30, 5000] {
+        layer_laws(&mut Layers::new(Plain::new), states);
+        layer_laws(&mut Layers::new(|| Compact::learning_from(u64::MAX, 50)), states);
+    }
+}
+
+#[test]
+fn marked_stores_obey_the_laws() {
+    mark_laws(&Marked::new(Plain::new(), Plain::new()), 3000);
+    mark_laws(&Marked::new(Compact::learning_from(u64::MAX, 100), Compact::learning_from(u64::MAX, 100)), 3000);
 }
 
 /// A store that is told to leave room becomes compact, and says beforehand that it can.
@@ -491,5 +512,8 @@ fn batches_are_inserted_as_their_states_would_be() {
     for _ in 0..4 {
         batches_are_inserted(&Plain::new());
         batches_are_inserted(&Compact::new());
+        batches_are_inserted(&Cache::new(1 << 18, u64::MAX));
+        // With so many bits no two of these states have the same hash.
+        batches_are_inserted(&Hashes::new(56, 0, u64::MAX));
     }
 }

@@ -93,10 +93,10 @@ pub struct Arguments {
     #[arg(long, requires = "automaton")]
     pub finite: bool,
     /// The infinite runs that count
-    #[arg(long, value_name = "NAME", value_parser = one_of::<Fair>(), default_value_t, conflicts_with_all = ["resume", "checkpoint"])]
+    #[arg(long, value_name = "NAME", value_parser = one_of::<Fair>(), default_value_t, conflicts_with = "resume")]
     pub fair: Fair,
     /// Require that every infinite run passes progress labels again and again
-    #[arg(long, conflicts_with_all = ["resume", "checkpoint"])]
+    #[arg(long, conflicts_with = "resume")]
     pub non_progress: bool,
     /// Show the shortest run that violates a temporal property: fewest steps in its path and its
     /// loop together
@@ -166,7 +166,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     let Arguments { slice, no_unused, no_merge, no_dead, format, .. } = *arguments;
     // SPIN's verifiers always list the statements that were not reached.
-    let one = !arguments.team.is_several() && arguments.saving.resume.is_none();
+    let one = !arguments.team.is_several() && arguments.saving.resume.is_none() && arguments.saving.checkpoint.is_none();
     let coverage = coverage || (format.is_some() && one && !slice);
     let passes = Passes { unused: !no_unused, slice, merge: !no_merge, dead: !no_dead };
     let profile = arguments.detail.verbose;

@@ -135,14 +135,33 @@ impl Reduction for LocalFirst<'_> {
     }
 }
 
+/// The number of states that [`system_laws`] expands at once.
+const AT_ONCE: usize = 7;
+
+/// A step: its action, its fault, its number and the state it leads to.
+type Seen = (Action, Option<FaultCode>, u32, Option<Vec<u8>>);
+
+fn all(out: &Successors) -> Vec<Seen> {
+    out.iter().map(|(entry, state)| (entry.action, entry.fault(), entry.step, state.map(<[u8]>::to_vec))).collect()
+}
+
+/// Expands several states in one call, and compares their steps with those of each alone.
+fn together<S: System>(system: &mut S, batch: &[(Vec<u8>, Vec<Seen>)]) {
+    const FIRST: u32 = 3;
+    let states: Vec<&[u8]> = batch.iter().map(|(state, _)| state.as_slice()).collect();
+    let mut out = Successors::new();
+    assert_eq!(system.successors_of_all(&states, FIRST, &mut out), states.len(), "nothing was given up");
+    let expected: Vec<Seen> = batch.iter().flat_map(|(_, steps)| steps.iter().cloned()).collect();
+    assert_eq!(all(&out), expected, "the steps of {states:?} differ if they are asked for at once");
+    let sources = batch.iter().enumerate().flat_map(|(number, (_, steps))| steps.iter().map(move |_| FIRST + number as u32));
+    assert!(out.entries().iter().map(|entry| entry.source).eq(sources), "the sources of the steps of {states:?}");
+}
+
 /// The laws of a system, checked in up to `most` of its states: the steps of a state are the same
-/// each time; no two have the same action; and the steps of its parts, in order, are all its steps.
+/// each time; no two have the same action; the steps of its parts, in order, are all its steps; and
+/// several states at once have the steps that each of them has.
 pub fn system_laws<S: System>(system: &mut S, most: usize) {
-    let (mut out, mut again, mut parts) = (Successors::new(), Successors::new(), Vec::new());
-    let all = |out: &Successors| {
-        let step = |(entry, state): (&Successor, Option<&[u8]>)| (entry.action, entry.fault(), entry.step, state.map(<[u8]>::to_vec));
-        out.iter().map(step).collect::<Vec<_>>()
-    };
+    let (mut out, mut again, mut parts, mut batch) = (Successors::new(), Successors::new(), Vec::new(), Vec::new());
     system.initial(&mut out);
     let mut waiting: Vec<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
     let mut seen: std::collections::HashSet<Vec<u8>> = waiting.iter().cloned().collect();
@@ -160,6 +179,10 @@ pub fn system_laws<S: System>(system: &mut S, most: usize) {
         system.parts(&state, &mut parts);
         parts.iter().for_each(|&part| system.expand_part(&state, part, &mut again));
         assert_eq!(steps, all(&again), "the parts of {state:?} are not all of it");
+        batch.push((state, steps.clone()));
+        if batch.len() == AT_ONCE || waiting.is_empty() {
+            together(system, &std::mem::take(&mut batch));
+        }
         for next in steps.into_iter().filter_map(|step| step.3) {
             if seen.len() < most && seen.insert(next.clone()) {
                 waiting.push(next);

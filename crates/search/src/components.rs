@@ -302,7 +302,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
                 Top::Open { id } => {
                     self.watch.turn(BACKTRACK);
                     self.watch.count(BACKTRACK, 1);
-                    if let Some(found) = self.close(id.0 as u32, worker)? {
+                    if let Some(found) = self.close(id.0 as u32, worker, store)? {
                         return Ok(Some(found));
                     }
                     self.watch.turn(SELECT);
@@ -324,7 +324,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
                 if let Some(number) = number
                     && self.close_cycle(number, action)
                 {
-                    return self.accepted(worker).map(Some);
+                    return self.accepted(worker, store).map(Some);
                 }
                 continue;
             }
@@ -347,7 +347,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
                 self.truncated = true;
                 continue;
             }
-            if let Some(found) = self.expand(worker)? {
+            if let Some(found) = self.expand(worker, store)? {
                 return Ok(Some(found));
             }
             if self.monitor.stopped() {
@@ -379,7 +379,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
     }
 
     /// Follows the steps of the open state on top that lead to known states, and pushes the others.
-    fn expand<W: StoreWorker>(&mut self, worker: &mut W) -> io::Result<Option<Found>> {
+    fn expand<T: Store>(&mut self, worker: &mut T::Worker<'_>, store: &T) -> io::Result<Option<Found>> {
         self.out.clear();
         self.watch.turn(ACTIONS);
         self.product.successors(&self.state, &mut self.out);
@@ -421,7 +421,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
                     if let Some(number) = self.live.find(key, state)
                         && self.close_cycle(number, entry.action)
                     {
-                        return self.accepted(worker).map(Some);
+                        return self.accepted(worker, store).map(Some);
                     }
                 }
             }
@@ -459,11 +459,11 @@ impl<'a, S: System + Clone> Search<'a, S> {
     }
 
     /// Handles the open state on top, which has this number, when all its successors are done.
-    fn close<W: StoreWorker>(&mut self, number: u32, worker: &mut W) -> io::Result<Option<Found>> {
+    fn close<T: Store>(&mut self, number: u32, worker: &mut T::Worker<'_>, store: &T) -> io::Result<Option<Found>> {
         if let Some(component) = self.components.last().filter(|component| component.root == number) {
             let suspicious = component.cyclic && component.marks & self.all_marks == self.all_marks;
             if suspicious && self.fairness == Fairness::Strong {
-                let fair = self.fair_part(number, worker)?;
+                let fair = self.fair_part(number, worker, store)?;
                 if fair.is_some() {
                     return Ok(fair);
                 }
@@ -477,18 +477,16 @@ impl<'a, S: System + Clone> Search<'a, S> {
         Ok(None)
     }
 
-    /// A part of the complete component with this root that is strongly fair.
-    fn fair_part<W: StoreWorker>(&mut self, root: u32, worker: &mut W) -> io::Result<Option<Found>> {
+    /// A part of the complete component with this root that is strongly fair. If a limit is reached,
+    /// there is none, and the monitor stops the search.
+    fn fair_part<T: Store>(&mut self, root: u32, worker: &mut T::Worker<'_>, store: &T) -> io::Result<Option<Found>> {
         let Some((state, ..)) = self.stack.top() else { return Ok(None) };
         let start = state.to_vec();
-        let patience = self.monitor.patience();
-        let stop = || patience.is_over();
+        let (monitor, number, standing) = (self.monitor, self.worker, self.standing());
+        let stop = |bytes| !monitor.may_hold(number, &standing.holding(bytes), store);
         let Search { product, live, named, .. } = self;
         let mut number = |state: &[u8]| number_of(worker, live, *named, state).filter(|&number| number >= root);
         let Some(part) = streett::fair_part(product, &start, &mut number, self.all_marks, &stop) else {
-            if stop() {
-                self.monitor.had_enough();
-            }
             return Ok(None);
         };
         let mut member = |state: &[u8]| number(state).is_some_and(|number| part.states.contains(&number));
@@ -503,7 +501,7 @@ impl<'a, S: System + Clone> Search<'a, S> {
     }
 
     /// Returns an accepting run of the component on top.
-    fn accepted<W: StoreWorker>(&mut self, worker: &mut W) -> io::Result<Found> {
+    fn accepted<T: Store>(&mut self, worker: &mut T::Worker<'_>, store: &T) -> io::Result<Found> {
         let Some(component) = self.components.last() else { return Ok((accepted_cycle(), None)) };
         let (root, ever) = (component.root, self.traits.last().map(|traits| traits.ever).unwrap_or_default());
         let mut prefix = self.way(None)?;
@@ -515,8 +513,8 @@ impl<'a, S: System + Clone> Search<'a, S> {
         })?;
         prefix.steps.truncate(prefix.steps.len().saturating_sub(depth));
         let start = prefix.last_state().to_vec();
-        let patience = self.monitor.patience();
-        let stop = || patience.is_over();
+        let (monitor, number, standing) = (self.monitor, self.worker, self.standing());
+        let stop = |bytes| !monitor.may_hold(number, &standing.holding(bytes), store);
         let Search { product, live, named, fairness, .. } = self;
         let mut member = |state: &[u8]| number_of(worker, live, *named, state).is_some_and(|number| number >= root);
         let around = Lasso { product, fairness: *fairness, stop: &stop }.around(&start, &mut member, ever);

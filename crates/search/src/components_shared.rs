@@ -241,7 +241,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             until_poll -= 1;
             let first = self.frames.last().map_or(0, |frame| frame.first);
             if self.candidates.len() > first {
-                self.follow(monitor)?;
+                self.follow(store, monitor)?;
                 continue;
             }
             let Some(frame) = self.frames.last() else { return Ok(()) };
@@ -250,14 +250,14 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 self.transitions += frame.transitions;
             }
             match self.shared.forest.pick(frame.entry) {
-                Some(next) => self.explore(next, monitor),
-                None => self.leave(monitor),
+                Some(next) => self.explore(next, store, monitor),
+                None => self.leave(store, monitor),
             }
         }
     }
 
     /// Follows the candidate on top.
-    fn follow(&mut self, monitor: &Monitor<'_>) -> Result<(), Full> {
+    fn follow<T: Store>(&mut self, visited: &T, monitor: &Monitor<'_>) -> Result<(), Full> {
         let Some(Candidate { hash, action, len }) = self.candidates.pop() else { return Ok(()) };
         let start = self.bytes.len() - len;
         let inserted = self.store.insert(hash, &self.bytes[start..]).map_err(|_| Full)?;
@@ -266,15 +266,15 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             self.states += 1;
             let number = self.shared.forest.add(&mut self.numbers, inserted.id, self.bit)?;
             self.bytes.truncate(start);
-            self.enter(number, action, marks, monitor);
+            self.enter(number, action, marks, visited, monitor);
             return Ok(());
         }
         self.bytes.truncate(start);
         let Some(number) = self.known(inserted.id, monitor) else { return Ok(()) };
         match self.shared.forest.claim(number, self.bit) {
             Claim::Dead => {}
-            Claim::Found => self.close_cycle(number, marks, monitor),
-            Claim::New => self.enter(number, action, marks, monitor),
+            Claim::Found => self.close_cycle(number, marks, visited, monitor),
+            Claim::New => self.enter(number, action, marks, visited, monitor),
         }
         Ok(())
     }
@@ -294,16 +294,16 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     }
 
     /// Enters the component of a state.
-    fn enter(&mut self, entry: u32, action: Action, marks: u32, monitor: &Monitor<'_>) {
+    fn enter<T: Store>(&mut self, entry: u32, action: Action, marks: u32, visited: &T, monitor: &Monitor<'_>) {
         let Some(current) = self.shared.forest.pick(entry) else { return };
         self.roots.push((entry, marks));
         self.frames.push(Frame { entry, action, marks, current, at: 0, first: self.candidates.len(), transitions: 0 });
         self.depth = self.depth.max(self.frames.len() as u64 - 1);
-        self.explore(current, monitor);
+        self.explore(current, visited, monitor);
     }
 
     /// Explores a state of the component on top.
-    fn explore(&mut self, current: u32, monitor: &Monitor<'_>) {
+    fn explore<T: Store>(&mut self, current: u32, visited: &T, monitor: &Monitor<'_>) {
         self.store.read(self.shared.forest.name(current), &mut self.state);
         self.out.clear();
         self.product.successors(&self.state, &mut self.out);
@@ -323,7 +323,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 && let Answer::Stop(finding) = self.task.property.fault(code, state.is_some())
             {
                 let step = TraceStep { action: entry.action, state: state.map(<[u8]>::to_vec) };
-                let trace = self.way(true, monitor).map(|mut trace| {
+                let trace = self.way(true, visited, monitor).map(|mut trace| {
                     trace.steps.push(step);
                     trace
                 });
@@ -351,7 +351,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 Some((_, Claim::New)) => self.others.push(index),
                 Some((number, Claim::Found)) => {
                     let marks = self.product.marks(at, entry.action) as u32;
-                    self.close_cycle(number, marks, monitor);
+                    self.close_cycle(number, marks, visited, monitor);
                 }
             }
         }
@@ -380,7 +380,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
 
     /// Handles an edge from the state being explored to a component that the worker is in: all
     /// components from that one on become one.
-    fn close_cycle(&mut self, number: u32, marks: u32, monitor: &Monitor<'_>) {
+    fn close_cycle<T: Store>(&mut self, number: u32, marks: u32, visited: &T, monitor: &Monitor<'_>) {
         let Some(entry) = self.frames.last().map(|frame| frame.entry) else { return };
         let mut marks = marks;
         while !self.shared.forest.together(number, entry)
@@ -391,7 +391,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             marks |= passed;
         }
         if self.shared.forest.together(number, entry) {
-            self.mark(entry, marks, monitor);
+            self.mark(entry, marks, visited, monitor);
         } else {
             // A component that the worker is in must be on its stack; otherwise its results are
             // invalid.
@@ -400,20 +400,20 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     }
 
     /// Adds the marks of an edge within a component.
-    fn mark(&mut self, number: u32, marks: u32, monitor: &Monitor<'_>) {
+    fn mark<T: Store>(&mut self, number: u32, marks: u32, visited: &T, monitor: &Monitor<'_>) {
         let marks = self.shared.forest.mark(number, marks);
         if marks & self.all_marks == self.all_marks && !self.shared.over.load(Ordering::Relaxed) {
             // Another worker may be about to join the components that the run passes through.
             let trace = (0..JOINS).find_map(|_| {
                 std::thread::yield_now();
-                self.lasso(monitor)
+                self.lasso(visited, monitor)
             });
             self.report(accepted_cycle(), trace);
         }
     }
 
     /// Leaves the component on top, which is complete.
-    fn leave(&mut self, monitor: &Monitor<'_>) {
+    fn leave<T: Store>(&mut self, visited: &T, monitor: &Monitor<'_>) {
         let Some(frame) = self.frames.pop() else { return };
         if self.roots.last().is_some_and(|&(root, _)| root == frame.entry) {
             self.roots.pop();
@@ -422,7 +422,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         if let Some(before) = self.frames.last().map(|before| before.current)
             && self.shared.forest.together(before, frame.entry)
         {
-            self.mark(before, frame.marks, monitor);
+            self.mark(before, frame.marks, visited, monitor);
         }
     }
 
@@ -444,10 +444,10 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
 
     /// This worker's path to the component on top, or to the state it explores there. Within a
     /// component the worker may have continued at a state that another worker had reached.
-    fn way(&mut self, to_current: bool, monitor: &Monitor<'_>) -> Option<Trace> {
+    fn way<T: Store>(&mut self, to_current: bool, visited: &T, monitor: &Monitor<'_>) -> Option<Trace> {
         let mut trace = Trace { initial: self.initial.clone(), ..Trace::default() };
-        let patience = monitor.patience();
-        let stop = || patience.is_over();
+        let (number, standing) = (self.number, self.standing());
+        let stop = |bytes| !monitor.may_hold(number, &standing.holding(bytes), visited);
         for index in 0..self.frames.len() {
             let Frame { entry, action, current, .. } = self.frames[index];
             let (from, to) = (self.read(entry), self.read(current));
@@ -465,12 +465,12 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     }
 
     /// The path to the component on top and an accepting run in it.
-    fn lasso(&mut self, monitor: &Monitor<'_>) -> Option<Trace> {
-        let mut trace = self.way(false, monitor)?;
+    fn lasso<T: Store>(&mut self, visited: &T, monitor: &Monitor<'_>) -> Option<Trace> {
+        let mut trace = self.way(false, visited, monitor)?;
         let entry = self.frames.last()?.entry;
         let start = self.read(entry);
-        let patience = monitor.patience();
-        let stop = || patience.is_over();
+        let (number, standing) = (self.number, self.standing());
+        let stop = |bytes| !monitor.may_hold(number, &standing.holding(bytes), visited);
         let Worker { product, store, shared, .. } = self;
         let mut member = |state: &[u8]| number_of(store, &shared.forest, state).is_some_and(|it| shared.forest.together(it, entry));
         let around = Lasso { product, fairness: Fairness::None, stop: &stop }.around(&start, &mut member, Processes::default())?;

@@ -12,8 +12,12 @@ use std::collections::{HashSet, VecDeque};
 pub(crate) struct Lasso<'a, S> {
     pub product: &'a mut Product<S>,
     pub fairness: Fairness,
-    pub stop: &'a dyn Fn() -> bool,
+    /// Whether to stop, while so many bytes are held.
+    pub stop: &'a dyn Fn(u64) -> bool,
 }
+
+/// The memory of a state in addition to two copies of its bytes: its entries in the tables.
+const PER_STATE: u64 = 128;
 
 /// Whether a state belongs to the component.
 type Member<'m> = dyn FnMut(&[u8]) -> bool + 'm;
@@ -23,8 +27,8 @@ type Goal<'g> = dyn FnMut(Processes, u64, Action, &[u8]) -> bool + 'g;
 
 impl<S: System> Lasso<'_, S> {
     /// The steps of an accepting and fair cycle through `start` inside the component. `ever` are
-    /// the processes that are enabled somewhere in the component. `None` if there is no time for
-    /// it.
+    /// the processes that are enabled somewhere in the component. `None` if there is no time or no
+    /// memory for it.
     pub fn around(&mut self, start: &[u8], member: &mut Member<'_>, ever: Processes) -> Option<Vec<TraceStep>> {
         let all_marks = self.product.automaton().all_marks();
         let mut steps: Vec<TraceStep> = Vec::new();
@@ -81,8 +85,9 @@ impl<S: System> Lasso<'_, S> {
         let mut reached: Vec<(usize, Action, Vec<u8>)> = vec![(0, Action::default(), from.to_vec())];
         let mut known: HashSet<Vec<u8>> = HashSet::from([from.to_vec()]);
         let mut waiting = VecDeque::from([0]);
+        let mut bytes = 0;
         while let Some(position) = waiting.pop_front() {
-            if (self.stop)() {
+            if (self.stop)(bytes) {
                 return None;
             }
             out.clear();
@@ -110,6 +115,7 @@ impl<S: System> Lasso<'_, S> {
                     return Some(way);
                 }
                 if known.insert(target.to_vec()) {
+                    bytes += 2 * target.len() as u64 + PER_STATE;
                     reached.push((position, entry.action, target.to_vec()));
                     waiting.push_back(reached.len() - 1);
                 }

@@ -65,6 +65,7 @@ mod staged;
 mod staged_shared;
 mod stages;
 mod streett;
+mod stutter;
 mod sweep;
 mod sweep_cycles;
 mod sweep_layers;

@@ -84,6 +84,13 @@ pub(crate) struct WorkerCounts {
     pub search_bytes: u64,
 }
 
+impl WorkerCounts {
+    /// The same counts while the worker holds so many bytes in addition.
+    pub fn holding(self, bytes: u64) -> WorkerCounts {
+        WorkerCounts { search_bytes: self.search_bytes + bytes, ..self }
+    }
+}
+
 impl<'a> Monitor<'a> {
     pub fn new<T: Store>(task: &'a Task<'a>, workers: usize, store: &T) -> Self {
         let monitor = Monitor::of(task, workers);
@@ -139,6 +146,34 @@ impl<'a> Monitor<'a> {
     /// Publishes the counts of `worker` and returns whether it may continue.
     #[inline]
     pub fn poll<T: Store>(&self, worker: usize, standing: &WorkerCounts, store: &T) -> bool {
+        if self.is_due(worker, standing) {
+            self.look(store);
+        }
+        !self.stopped()
+    }
+
+    /// Publishes the counts of a worker that examines a component or follows a run in it, and
+    /// returns whether it may continue. It may as long as there are time and memory: it finds no
+    /// more states, and a run is needed even if the search has stopped for another reason.
+    pub fn may_hold<T: Store>(&self, worker: usize, standing: &WorkerCounts, store: &T) -> bool {
+        if !self.is_due(worker, standing) {
+            return true;
+        }
+        let now = Instant::now();
+        let bytes = self.account(now, store);
+        let exceeded = self.exceeds(bytes, store).then_some(StopReason::Memory);
+        match self.patience.at(now).or(exceeded) {
+            Some(reason) => {
+                self.stop(reason);
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Publishes the counts of a worker and returns whether the limits are to be checked.
+    #[inline]
+    fn is_due(&self, worker: usize, standing: &WorkerCounts) -> bool {
         self.publish(worker, standing);
         let published = &self.workers[worker];
         let polls = published.polls.load(Ordering::Relaxed);
@@ -146,11 +181,11 @@ impl<'a> Monitor<'a> {
         // A worker that polls is not inside a step.
         self.inside.steps[worker].store(0, Ordering::Relaxed);
         let now = self.start.elapsed().as_micros() as u64;
-        if polls.is_multiple_of(LOOK_EVERY) || now - published.looked.load(Ordering::Relaxed) > LOOK_AFTER.as_micros() as u64 {
+        let due = polls.is_multiple_of(LOOK_EVERY) || now - published.looked.load(Ordering::Relaxed) > LOOK_AFTER.as_micros() as u64;
+        if due {
             published.looked.store(now, Ordering::Relaxed);
-            self.look(store);
         }
-        !self.stopped()
+        due
     }
 
     /// Reports the numbers of a worker, which may be idle.
@@ -169,12 +204,19 @@ impl<'a> Monitor<'a> {
         self.workers[worker].search_bytes.store(search_bytes, Ordering::Relaxed);
     }
 
-    #[cold]
-    fn look<T: Store>(&self, store: &T) {
-        let limits = &self.task.limits;
-        let now = Instant::now();
-        let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum::<u64>();
-        let search_bytes = sum(|w| &w.search_bytes);
+    /// Whether so many bytes are more than the limit, and the store cannot give any back.
+    fn exceeds<T: Store>(&self, bytes: u64, store: &T) -> bool {
+        self.task.limits.memory.is_some_and(|limit| bytes > limit) && !store.budgeted().is_some_and(Budgeted::yields)
+    }
+
+    fn sum(&self, field: fn(&Published) -> &AtomicU64) -> u64 {
+        self.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum()
+    }
+
+    /// Measures the memory of the process, tells the store what is left for it, and returns the
+    /// bytes that are used.
+    fn account<T: Store>(&self, now: Instant, store: &T) -> u64 {
+        let search_bytes = self.sum(|w| &w.search_bytes);
         self.peak_search_bytes.fetch_max(search_bytes, Ordering::Relaxed);
         let steps = self.inside.steps.iter().map(|step| step.load(Ordering::Relaxed)).sum::<u64>();
         let store = store.budgeted();
@@ -182,31 +224,38 @@ impl<'a> Monitor<'a> {
         let outside = self.measure(now, known);
         let bytes = known + outside;
         self.inside.elsewhere.store(bytes - steps, Ordering::Relaxed);
-        if let (Some(limit), Some(store)) = (limits.memory, store) {
+        if let (Some(limit), Some(store)) = (self.task.limits.memory, store) {
             let reserve = (limit / RESERVE_SHARE).min(MOST_RESERVE);
             store.leave_room(search_bytes + steps + outside + reserve);
         }
+        bytes
+    }
+
+    #[cold]
+    fn look<T: Store>(&self, store: &T) {
+        let now = Instant::now();
+        let bytes = self.account(now, store);
         if let Some(reason) = self.patience.at(now) {
             self.stop(reason);
-        } else if self.task.states.is_some_and(|most| sum(|w| &w.states) >= most) {
+        } else if self.task.states.is_some_and(|most| self.sum(|w| &w.states) >= most) {
             self.stop(StopReason::States);
-        } else if limits.memory.is_some_and(|limit| bytes > limit) && !store.is_some_and(Budgeted::yields) {
+        } else if self.exceeds(bytes, store) {
             self.stop(StopReason::Memory);
         }
         let Ok(mut report) = self.next_report.try_lock() else { return };
         let (next, form) = &mut *report;
-        let before = std::mem::replace(form, store.map_or("", Budgeted::form));
+        let before = std::mem::replace(form, store.budgeted().map_or("", Budgeted::form));
         if !before.is_empty() && before != *form {
             self.notice(&format!("the state store was {before} and is now {form}"));
         }
         if now >= *next {
             *next = now + REPORT_EVERY;
-            let states = sum(|w| &w.states);
+            let states = self.sum(|w| &w.states);
             let expected = self.expected.load(Ordering::Relaxed);
             self.task.observer.progress(&Progress {
                 states,
-                transitions: sum(|w| &w.transitions),
-                waiting: sum(|w| &w.waiting),
+                transitions: self.sum(|w| &w.transitions),
+                waiting: self.sum(|w| &w.waiting),
                 depth: self.workers.iter().map(|w| w.depth.load(Ordering::Relaxed)).max().unwrap_or(0),
                 bytes,
                 elapsed: now.duration_since(self.start),

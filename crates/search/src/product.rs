@@ -18,7 +18,6 @@ use crate::nested::Acceptance;
 use crate::region::Regions;
 use crate::stages::{Stage, Stages};
 use contract::{Action, Answer, Fault, FaultCode, Finding, Property, Successor, Successors, System, Trace, TraceStep, ViolationKind};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The size of the automaton's state.
@@ -93,20 +92,13 @@ impl Automaton {
     /// A rank of each state: edges never lead to a state of lower rank.
     fn ranks(&self) -> Vec<i64> {
         let count = self.edges.len();
-        // The states that each state can reach; automata are small.
-        let reach: Vec<BTreeSet<usize>> = (0..count)
-            .map(|from| {
-                let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
-                while let Some(state) = open.pop() {
-                    if state < count && seen.insert(state) {
-                        open.extend(self.edges[state].iter().filter_map(|edge| edge.target).map(usize::from));
-                    }
-                }
-                seen
-            })
-            .collect();
         // The fewer states can be reached, the higher the rank.
-        reach.iter().map(|left| (count - left.len()) as i64).collect()
+        let others = |from: usize| {
+            let mut reached = self.reachable(from);
+            reached[from] = true;
+            reached.into_iter().filter(|reached| !reached).count() as i64
+        };
+        (0..count).map(others).collect()
     }
 
     /// For each state, whether it lies on a cycle that could be accepting: its strongly connected

@@ -280,7 +280,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         }
         // In weak regions the edges have been counted, and every cycle is accepting.
         if self.trim(WEAK, store, monitor)? > 0 {
-            return Some(self.lasso(WEAK, monitor));
+            return Some(self.lasso(WEAK, store, monitor));
         }
         let sources = std::mem::take(&mut *lock(&self.shared.sources));
         let mut before = None;
@@ -296,7 +296,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             }
             // Nothing has changed.
             if before == Some(left) {
-                return Some(self.lasso(round + 1, monitor));
+                return Some(self.lasso(round + 1, store, monitor));
             }
             before = Some(left);
             for number in 0..self.shared.nodes.end() {
@@ -729,14 +729,14 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     }
 
     /// A path to an accepting cycle among the states of a round, and around it.
-    fn lasso(&mut self, round: u32, monitor: &Monitor<'_>) -> Option<Trace> {
+    fn lasso<T: Store>(&mut self, round: u32, visited: &T, monitor: &Monitor<'_>) -> Option<Trace> {
         let members = self.accepting_component(round, monitor)?;
         let start = *members.iter().min()?;
         let mut trace = self.way(start, monitor)?;
         self.read(start);
         let start = self.state.clone();
-        let patience = monitor.patience();
-        let stop = || patience.is_over();
+        let (number, standing) = (self.number, self.standing(self.depth));
+        let stop = |bytes| !monitor.may_hold(number, &standing.holding(bytes), visited);
         let Worker { product, store, shared, .. } = self;
         let mut member = |state: &[u8]| {
             let hash = store.hash(state);

@@ -300,6 +300,56 @@ fn limits_are_obeyed() {
     assert_eq!((shallow.verdict, shallow.statistics.states), (Verdict::Unknown(StopReason::Depth), 11));
 }
 
+/// A ring of so many states, in which process 0 moves. In the first one process 1 can leave it.
+#[derive(Clone)]
+struct Ring(u32);
+
+impl System for Ring {
+    fn initial(&mut self, out: &mut Successors) {
+        out.push(&0_u32.to_le_bytes(), Action::default());
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        let at = u32::from_le_bytes(state.try_into().expect("four bytes"));
+        if at < self.0 {
+            out.push(&((at + 1) % self.0).to_le_bytes(), Action::new(0, 0));
+        }
+        if at == 0 {
+            out.push(&self.0.to_le_bytes(), Action::new(1, 0));
+        }
+    }
+
+    fn is_valid_end(&mut self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn atoms(&mut self, _: &[u8]) -> Result<u64, contract::FaultCode> {
+        Ok(0)
+    }
+}
+
+/// A component that is examined state by state, and a run that is looked for in one, take memory
+/// beyond that of the search.
+#[test]
+fn the_memory_of_a_component_is_counted() {
+    let anything = AutomatonEdge { marks: 1, target: Some(0), ..AutomatonEdge::default() };
+    let automaton = Arc::new(Automaton { initial: 0, edges: vec![vec![anything]], sets: 1 });
+    let product = Product::new(Ring(50_000), automaton).without_stutter();
+    let run = |fairness, memory| {
+        let limits = Limits { memory, ..Limits::default() };
+        components(&product, fairness, &Plain::new(), &Task { limits, ..Task::new(&search::Refutation) })
+    };
+    let bytes = |outcome: &Outcome| outcome.statistics.store_peak_bytes + outcome.statistics.search_bytes;
+    let strong = run(Fairness::Strong, None);
+    assert_eq!((&strong.verdict, strong.statistics.states), (&Verdict::Holds, 50_001));
+    assert_eq!(run(Fairness::Strong, Some(bytes(&strong))).verdict, Verdict::Holds);
+    assert_eq!(run(Fairness::Strong, Some(bytes(&strong) / 2)).verdict, Verdict::Unknown(StopReason::Memory));
+    let any = run(Fairness::None, None);
+    assert!(matches!(any.verdict, Verdict::Violated(_)), "{:?}", any.verdict);
+    let little = run(Fairness::None, Some(bytes(&any) / 2)).verdict;
+    assert!(matches!(little, Verdict::Unknown(_)), "{little:?}");
+}
+
 /// The fewest steps, at least one, from a state to a node for which `end` is true. A node is a
 /// state and the acceptance sets passed on the way.
 fn steps_to(explicit: &Explicit, marks: &[Vec<u64>], start: usize, end: &dyn Fn(usize, u64) -> bool) -> Option<usize> {

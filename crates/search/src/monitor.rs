@@ -133,12 +133,22 @@ impl<'a> Monitor<'a> {
     /// Measures the memory of the process, tells the store what is left for it, and checks the
     /// limits.
     pub fn measure_now<T: Store>(&self, store: &T) {
-        self.look(store);
+        self.look(store.budgeted());
     }
 
     /// Publishes the counts of `worker` and returns whether it may continue.
     #[inline]
     pub fn poll<T: Store>(&self, worker: usize, standing: &WorkerCounts, store: &T) -> bool {
+        self.poll_beside(worker, standing, store.budgeted())
+    }
+
+    /// The same for a single worker that keeps its states itself.
+    pub fn poll_alone(&self, standing: &WorkerCounts) -> bool {
+        self.poll_beside(0, standing, None)
+    }
+
+    #[inline]
+    fn poll_beside(&self, worker: usize, standing: &WorkerCounts, store: Option<&dyn Budgeted>) -> bool {
         self.publish(worker, standing);
         let published = &self.workers[worker];
         let polls = published.polls.load(Ordering::Relaxed);
@@ -170,14 +180,13 @@ impl<'a> Monitor<'a> {
     }
 
     #[cold]
-    fn look<T: Store>(&self, store: &T) {
+    fn look(&self, store: Option<&dyn Budgeted>) {
         let limits = &self.task.limits;
         let now = Instant::now();
         let sum = |field: fn(&Published) -> &AtomicU64| self.workers.iter().map(|w| field(w).load(Ordering::Relaxed)).sum::<u64>();
         let search_bytes = sum(|w| &w.search_bytes);
         self.peak_search_bytes.fetch_max(search_bytes, Ordering::Relaxed);
         let steps = self.inside.steps.iter().map(|step| step.load(Ordering::Relaxed)).sum::<u64>();
-        let store = store.budgeted();
         let known = search_bytes + store.map_or(0, Budgeted::bytes) + steps;
         let outside = self.measure(now, known);
         let bytes = known + outside;
@@ -289,11 +298,16 @@ impl<'a> Monitor<'a> {
     /// Adds the time and memory of the search to `statistics`, including the time of earlier runs
     /// `before`.
     pub fn conclude<T: Store>(&self, statistics: &mut Statistics, store: &T, before: Duration) {
-        statistics.elapsed = before + self.elapsed();
+        self.conclude_alone(statistics, before);
         if let Some(budgeted) = store.budgeted() {
             statistics.store_bytes = budgeted.bytes();
             statistics.store_peak_bytes = budgeted.peak_bytes();
         }
+    }
+
+    /// The same for a single worker that keeps its states itself.
+    pub fn conclude_alone(&self, statistics: &mut Statistics, before: Duration) {
+        statistics.elapsed = before + self.elapsed();
         let last = self.workers.iter().map(|w| w.search_bytes.load(Ordering::Relaxed)).sum();
         statistics.search_bytes = self.peak_search_bytes.load(Ordering::Relaxed).max(last);
     }

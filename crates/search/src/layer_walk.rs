@@ -14,15 +14,16 @@
 
 use crate::discovery::Discoveries;
 use crate::links::Link;
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, WorkerCounts};
+use crate::quick::BuildQuick;
 use crate::rounds::initial_fault;
 use crate::spill::Spill;
 use crate::sweep::{Value, unmeasured};
 use crate::task::Task;
 use contract::{Answer, FaultCode, Finding, StopReason, Successors, Sweep, System};
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasherDefault;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault};
 use std::sync::atomic::AtomicU64;
 
 /// A map whose order is the same in every run.
@@ -31,8 +32,19 @@ pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 /// The number of expansions between two checks of the limits.
 const LOOK_EVERY: u64 = 64;
 
-/// The approximate size of a state's entry without the state's bytes.
-const STATE_BYTES: u64 = 96;
+/// The approximate size of an entry of a state, of a step that is still to be followed, and of a
+/// layer in which states wait, each without the bytes of states.
+pub(crate) const STATE_BYTES: u64 = 96;
+const STEP_BYTES: u64 = 40;
+const LAYER_BYTES: u64 = 256;
+
+/// The memory of a state and of its entry.
+pub(crate) fn memory_of(state: &[u8]) -> u64 {
+    state.len() as u64 + STATE_BYTES
+}
+
+/// A component with more states than this is compared with the memory limit before it is examined.
+const LARGE: usize = 1 << 10;
 
 /// A state of a component.
 pub(crate) struct Member<'w> {
@@ -100,19 +112,25 @@ pub(crate) struct Walk<'a, S> {
     waiting: BTreeMap<Value, Waiting>,
     waiting_states: u64,
     /// The numbers of the persistent states.
-    numbers: Map<Box<[u8]>, u32>,
+    pub numbers: Map<Box<[u8]>, u32>,
     pub persistent: Vec<Persistent>,
     roots: Vec<u32>,
     values: Vec<i64>,
     out: Successors,
-    bytes: u64,
+    /// The memory of the waiting and the persistent states, of the layer that is being explored,
+    /// and of everything that the caller keeps; and the most that all took.
+    held: u64,
+    present: u64,
+    pub beside: u64,
+    peak: u64,
     until_look: u64,
     pub sweep: Sweep,
     pub states: u64,
     pub transitions: u64,
     pub depth: u64,
     pub truncated: bool,
-    layers: std::collections::BTreeSet<Value>,
+    /// The hashes of the values of all layers. There may be very many.
+    layers: HashSet<u64, BuildQuick>,
 }
 
 /// A visited state of the current layer.
@@ -150,14 +168,17 @@ impl<'a, S: System> Walk<'a, S> {
             roots: Vec::new(),
             values: Vec::new(),
             out: Successors::new(),
-            bytes: 0,
+            held: 0,
+            present: 0,
+            beside: 0,
+            peak: 0,
             until_look: 0,
             sweep: Sweep::default(),
             states: 0,
             transitions: 0,
             depth: 0,
             truncated: false,
-            layers: std::collections::BTreeSet::new(),
+            layers: HashSet::default(),
         }
     }
 
@@ -180,7 +201,7 @@ impl<'a, S: System> Walk<'a, S> {
         loop {
             self.sweep.sweeps += 1;
             while let Some((value, layer)) = self.waiting.pop_first() {
-                self.layers.insert(value);
+                self.layers.insert(BuildQuick::default().hash_one(value));
                 self.sweep.layers = self.layers.len() as u64;
                 if let Err(end) = self.layer(judge, value, layer) {
                     return end;
@@ -195,7 +216,9 @@ impl<'a, S: System> Walk<'a, S> {
             }
             for number in roots {
                 let Persistent { state, value, link, depth } = &self.persistent[number as usize];
-                self.waiting.entry(*value).or_default().insert(state.clone(), (*link, *depth));
+                let layer = self.waiting.entry(*value).or_default();
+                self.held += memory_of(state) + if layer.is_empty() { LAYER_BYTES } else { 0 };
+                layer.insert(state.clone(), (*link, *depth));
                 self.waiting_states += 1;
             }
         }
@@ -223,16 +246,19 @@ impl<'a, S: System> Walk<'a, S> {
     fn wait(&mut self, value: Value, state: &[u8], link: Link, depth: u32) {
         let layer = self.waiting.entry(value).or_default();
         if !layer.contains_key(state) {
+            self.held += memory_of(state) + if layer.is_empty() { LAYER_BYTES } else { 0 };
             layer.insert(state.into(), (link, depth));
             self.waiting_states += 1;
             self.states += 1;
-            self.bytes += state.len() as u64 + STATE_BYTES;
         }
     }
 
     /// Explores a layer from the states that wait there.
     fn layer<J: Judge<S>>(&mut self, judge: &mut J, value: Value, roots: Map<Box<[u8]>, (Link, u32)>) -> Result<(), End> {
-        let before = self.bytes;
+        // The waiting states of this layer now belong to it.
+        let waited = roots.keys().map(|state| memory_of(state)).sum::<u64>() + LAYER_BYTES;
+        self.held = self.held.saturating_sub(waited);
+        self.present = waited;
         let mut visited: Vec<Entered> = Vec::new();
         let mut index: Map<Box<[u8]>, u32> = Map::default();
         let (mut stack, mut path): (Vec<u32>, Vec<Frame>) = (Vec::new(), Vec::new());
@@ -247,6 +273,7 @@ impl<'a, S: System> Walk<'a, S> {
             while let Some(frame) = path.last_mut() {
                 let at = frame.node;
                 if let Some((step, target)) = frame.steps.pop() {
+                    self.present -= target.len() as u64 + STEP_BYTES;
                     if let Some(&known) = index.get(&target) {
                         let low = known;
                         let onto = visited[known as usize].on_stack;
@@ -293,7 +320,8 @@ impl<'a, S: System> Walk<'a, S> {
             }
             self.sweep.peak_states = self.sweep.peak_states.max(held.max(self.held(&visited, &roots)));
         }
-        self.bytes = before.saturating_sub(roots.keys().map(|state| state.len() as u64 + STATE_BYTES).sum());
+        self.note();
+        self.present = 0;
         Ok(())
     }
 
@@ -318,7 +346,7 @@ impl<'a, S: System> Walk<'a, S> {
         let node = visited.len() as u32;
         let mark = judge.mark(&mut self.system, &state).map_err(|fault| End::Found(Finding::Fault(fault), link, None))?;
         index.insert(state.clone(), node);
-        self.bytes += 2 * (state.len() as u64 + STATE_BYTES);
+        self.present += 2 * memory_of(&state);
         let mut frame = Frame { node, steps: Vec::new() };
         let mut exits = false;
         self.depth = self.depth.max(depth.into());
@@ -342,8 +370,7 @@ impl<'a, S: System> Walk<'a, S> {
             self.out = out;
             taken?;
             if given_up {
-                self.monitor.refused();
-                self.look_now()?;
+                return Err(self.given_up());
             }
         }
         visited.push(Entered { low: node, on_stack: true, exits, loops: false, mark, link, depth, state });
@@ -373,6 +400,7 @@ impl<'a, S: System> Walk<'a, S> {
             self.transitions += 1;
             let value = self.value(target).map_err(|fault| End::Stopped(unmeasured(&self.system, fault)))?;
             if value == present {
+                self.present += target.len() as u64 + STEP_BYTES;
                 frame.steps.push((step, target.into()));
                 continue;
             }
@@ -394,7 +422,7 @@ impl<'a, S: System> Walk<'a, S> {
                 self.roots.push(number);
                 self.states += 1;
                 self.sweep.persistent_states += 1;
-                self.bytes += 2 * (target.len() as u64 + STATE_BYTES);
+                self.held += 2 * memory_of(target);
             } else if self.waiting.get(&value).is_none_or(|layer| !layer.contains_key(target)) {
                 let link = self.log.push(link, step);
                 self.wait(value, target, link, depth + 1);
@@ -406,6 +434,11 @@ impl<'a, S: System> Walk<'a, S> {
     }
 
     fn component<J: Judge<S>>(&mut self, judge: &mut J, visited: &mut [Entered], members: &[u32]) -> Result<(), End> {
+        let own = (members.len() * size_of::<Member<'_>>()) as u64;
+        self.present += own;
+        if members.len() > LARGE {
+            self.look_now()?;
+        }
         let mut exits = false;
         for &member in members {
             let member = &mut visited[member as usize];
@@ -418,17 +451,28 @@ impl<'a, S: System> Walk<'a, S> {
             members: all.map(|member| Member { state: &member.state, link: member.link, mark: member.mark }).collect(),
             exits,
         };
-        if judge.component(&component) { Err(End::Judged) } else { Ok(()) }
+        let decided = judge.component(&component);
+        self.present -= own;
+        if decided { Err(End::Judged) } else { Ok(()) }
     }
 
-    fn look(&mut self) -> Result<(), End> {
+    /// Looks at the limits from time to time.
+    pub fn look(&mut self) -> Result<(), End> {
         self.until_look += 1;
         if self.until_look.is_multiple_of(LOOK_EVERY) { self.look_now() } else { Ok(()) }
     }
 
-    /// Ends the walk if a limit is reached.
-    pub fn look_now(&mut self) -> Result<(), End> {
-        if self.task.limits.memory.is_some_and(|limit| self.bytes + self.log.bytes() > limit) {
+    /// Reports the progress, and ends the walk if a limit is reached.
+    fn look_now(&mut self) -> Result<(), End> {
+        let standing = WorkerCounts {
+            states: self.states,
+            transitions: self.transitions,
+            waiting: self.waiting_states,
+            depth: self.depth,
+            search_bytes: self.note(),
+        };
+        self.monitor.poll_alone(&standing);
+        if self.task.limits.memory.is_some_and(|limit| standing.search_bytes > limit) {
             self.monitor.stop(StopReason::Memory);
         }
         if self.task.states.is_some_and(|most| self.states >= most) {
@@ -440,13 +484,31 @@ impl<'a, S: System> Walk<'a, S> {
         }
     }
 
+    /// Ends the walk because the system gave up a step.
+    pub fn given_up(&mut self) -> End {
+        self.monitor.refused();
+        End::Stopped(self.monitor.reason().unwrap_or(StopReason::Interrupted))
+    }
+
     /// The external storage of logs.
     pub fn spill(&self) -> Option<Spill<'a>> {
         self.task.spill
     }
 
     /// The approximate memory in use.
-    pub fn bytes(&self) -> u64 {
-        self.bytes + self.log.bytes()
+    fn bytes(&self) -> u64 {
+        self.held + self.present + self.beside + self.log.bytes() + self.layers.capacity() as u64 * 9
+    }
+
+    /// The same, which is remembered if it is the most.
+    fn note(&mut self) -> u64 {
+        let bytes = self.bytes();
+        self.peak = self.peak.max(bytes);
+        bytes
+    }
+
+    /// The most memory that was in use.
+    pub fn peak(&self) -> u64 {
+        self.peak.max(self.bytes())
     }
 }

@@ -37,6 +37,7 @@ mod guided;
 mod ida_star;
 mod lasso;
 mod layer_groups;
+mod layer_queue;
 mod layer_walk;
 mod level;
 mod links;

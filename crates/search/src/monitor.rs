@@ -140,12 +140,22 @@ impl<'a> Monitor<'a> {
     /// Measures the memory of the process, tells the store what is left for it, and checks the
     /// limits.
     pub fn measure_now<T: Store>(&self, store: &T) {
-        self.look(store);
+        self.look(store.budgeted());
     }
 
     /// Publishes the counts of `worker` and returns whether it may continue.
     #[inline]
     pub fn poll<T: Store>(&self, worker: usize, standing: &WorkerCounts, store: &T) -> bool {
+        self.poll_beside(worker, standing, store.budgeted())
+    }
+
+    /// The same for a single worker that keeps its states itself.
+    pub fn poll_alone(&self, standing: &WorkerCounts) -> bool {
+        self.poll_beside(0, standing, None)
+    }
+
+    #[inline]
+    fn poll_beside(&self, worker: usize, standing: &WorkerCounts, store: Option<&dyn Budgeted>) -> bool {
         if self.is_due(worker, standing) {
             self.look(store);
         }
@@ -159,7 +169,7 @@ impl<'a> Monitor<'a> {
         if !self.is_due(worker, standing) {
             return true;
         }
-        let now = Instant::now();
+        let (now, store) = (Instant::now(), store.budgeted());
         let bytes = self.account(now, store);
         let exceeded = self.exceeds(bytes, store).then_some(StopReason::Memory);
         match self.patience.at(now).or(exceeded) {
@@ -205,8 +215,8 @@ impl<'a> Monitor<'a> {
     }
 
     /// Whether so many bytes are more than the limit, and the store cannot give any back.
-    fn exceeds<T: Store>(&self, bytes: u64, store: &T) -> bool {
-        self.task.limits.memory.is_some_and(|limit| bytes > limit) && !store.budgeted().is_some_and(Budgeted::yields)
+    fn exceeds(&self, bytes: u64, store: Option<&dyn Budgeted>) -> bool {
+        self.task.limits.memory.is_some_and(|limit| bytes > limit) && !store.is_some_and(Budgeted::yields)
     }
 
     fn sum(&self, field: fn(&Published) -> &AtomicU64) -> u64 {
@@ -215,11 +225,10 @@ impl<'a> Monitor<'a> {
 
     /// Measures the memory of the process, tells the store what is left for it, and returns the
     /// bytes that are used.
-    fn account<T: Store>(&self, now: Instant, store: &T) -> u64 {
+    fn account(&self, now: Instant, store: Option<&dyn Budgeted>) -> u64 {
         let search_bytes = self.sum(|w| &w.search_bytes);
         self.peak_search_bytes.fetch_max(search_bytes, Ordering::Relaxed);
         let steps = self.inside.steps.iter().map(|step| step.load(Ordering::Relaxed)).sum::<u64>();
-        let store = store.budgeted();
         let known = search_bytes + store.map_or(0, Budgeted::bytes) + steps;
         let outside = self.measure(now, known);
         let bytes = known + outside;
@@ -232,7 +241,7 @@ impl<'a> Monitor<'a> {
     }
 
     #[cold]
-    fn look<T: Store>(&self, store: &T) {
+    fn look(&self, store: Option<&dyn Budgeted>) {
         let now = Instant::now();
         let bytes = self.account(now, store);
         if let Some(reason) = self.patience.at(now) {
@@ -244,7 +253,7 @@ impl<'a> Monitor<'a> {
         }
         let Ok(mut report) = self.next_report.try_lock() else { return };
         let (next, form) = &mut *report;
-        let before = std::mem::replace(form, store.budgeted().map_or("", Budgeted::form));
+        let before = std::mem::replace(form, store.map_or("", Budgeted::form));
         if !before.is_empty() && before != *form {
             self.notice(&format!("the state store was {before} and is now {form}"));
         }
@@ -338,11 +347,16 @@ impl<'a> Monitor<'a> {
     /// Adds the time and memory of the search to `statistics`, including the time of earlier runs
     /// `before`.
     pub fn conclude<T: Store>(&self, statistics: &mut Statistics, store: &T, before: Duration) {
-        statistics.elapsed = before + self.elapsed();
+        self.conclude_alone(statistics, before);
         if let Some(budgeted) = store.budgeted() {
             statistics.store_bytes = budgeted.bytes();
             statistics.store_peak_bytes = budgeted.peak_bytes();
         }
+    }
+
+    /// The same for a single worker that keeps its states itself.
+    pub fn conclude_alone(&self, statistics: &mut Statistics, before: Duration) {
+        statistics.elapsed = before + self.elapsed();
         let last = self.workers.iter().map(|w| w.search_bytes.load(Ordering::Relaxed)).sum();
         statistics.search_bytes = self.peak_search_bytes.load(Ordering::Relaxed).max(last);
     }

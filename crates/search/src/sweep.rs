@@ -20,6 +20,7 @@ use crate::discovery::{Discoveries, MOST_WORKERS, path};
 use crate::expand::Found;
 use crate::frontier::{Chunk, Sink, Stash};
 use crate::layer_groups::{Group, Groups};
+use crate::layer_queue::{LEAST_GIVEN, LayerQueue};
 use crate::links::Link;
 use crate::monitor::{Monitor, WorkerCounts};
 use crate::quick::BuildQuick;
@@ -49,8 +50,9 @@ pub(crate) type Value = [i64; MEASURE_MAX];
 const BATCH: usize = 512;
 const CHUNK: usize = 512;
 
-/// A layer with at least this many waiting states is shared.
-const SHARED_STATES: usize = 4096;
+/// A layer is shared from this many states on, of which enough wait to give some away.
+const SHARED_STATES: u64 = 4096;
+const LEAST_SHARED: usize = 2 * LEAST_GIVEN;
 
 /// The layer of the persistent states.
 pub(crate) const PERSISTENT: u64 = 0;
@@ -256,25 +258,33 @@ fn run_layer<S: System + Clone, T: Layered>(
     present: &Present<'_>,
     mut layer: Vec<Stash>,
 ) {
+    let expanded = |hands: &[Hand<S>]| hands.iter().map(|hand| hand.expanded).sum::<u64>();
+    let before = expanded(hands);
     while !layer.is_empty() && !shared.is_over() {
         let states: usize = layer.iter().map(Stash::len).sum();
-        let queue = Mutex::new(layer);
-        if hands.len() > 1 && states >= SHARED_STATES {
+        let known = expanded(hands) - before;
+        if hands.len() > 1 && is_shared(known, states) {
+            let queue = LayerQueue::new(layer, hands.len());
             std::thread::scope(|scope| {
                 let (first, others) = hands.split_first_mut().map_or((None, &mut [][..]), |(first, others)| (Some(first), others));
                 let queue = &queue;
                 for hand in others {
-                    let help = move || hand.work(shared, store, present, queue);
+                    let help = move || hand.work(shared, store, present, queue, u64::MAX);
                     if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, help) {
+                        queue.leave();
                         shared.monitor.notice(&format!("a thread could not be started: {error}"));
                     }
                 }
-                first.into_iter().for_each(|hand| hand.work(shared, store, present, queue));
+                first.into_iter().for_each(|hand| hand.work(shared, store, present, queue, u64::MAX));
             });
+            layer = queue.into_stashes();
         } else {
-            hands[0].work(shared, store, present, &queue);
+            let queue = LayerQueue::new(layer, 1);
+            // Alone until the layer is worth sharing.
+            let known = if hands.len() > 1 { known } else { u64::MAX };
+            hands[0].work(shared, store, present, &queue, known);
+            layer = queue.into_stashes();
         }
-        layer = queue.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         layer.retain(|stash| stash.len() > 0);
         for hand in &mut *hands {
             match hand.remove_ahead(present.name) {
@@ -284,6 +294,11 @@ fn run_layer<S: System + Clone, T: Layered>(
             }
         }
     }
+}
+
+/// Whether a layer is shared of which so many states are expanded and so many wait.
+fn is_shared(expanded: u64, waiting: usize) -> bool {
+    waiting >= LEAST_SHARED && expanded + waiting as u64 >= SHARED_STATES
 }
 
 /// The data that all workers share.
@@ -466,18 +481,16 @@ impl<S: System> Hand<S> {
         self.out = out;
     }
 
-    /// Takes and expands states of a layer until none waits.
-    fn work<T: Layered>(&mut self, shared: &Shared<'_>, store: &T, present: &Present<'_>, queue: &Mutex<Vec<Stash>>) {
+    /// Takes and expands states of a layer until none waits. A worker that is `alone` after so many
+    /// states of the layer were expanded, and not for good, returns when the layer is worth sharing.
+    fn work<T: Layered>(&mut self, shared: &Shared<'_>, store: &T, present: &Present<'_>, queue: &LayerQueue, alone: u64) {
         let mut worker = store.worker();
+        let mut turn = queue.turn();
+        let begun = self.expanded;
         loop {
-            let chunk = {
-                let mut queue = lock(queue);
-                while queue.pop_if(|stash| stash.len() == 0).is_some() {}
-                // No more states are added to what is left, so it needs no memory for them.
-                queue.last_mut().and_then(|stash| stash.take(CHUNK, &mut Vec::new()))
-            };
             // States that this worker found in the same layer follow.
-            let Some(mut chunk) = chunk.or_else(|| self.take_ahead(present.name)) else { return };
+            let chunk = turn.take(CHUNK).or_else(|| self.take_ahead(present.name));
+            let Some(mut chunk) = chunk.or_else(|| turn.wait(CHUNK, &|| shared.is_over())) else { return };
             let mut index = 0;
             while index < chunk.waiting.len() {
                 index = self.generate::<T>(shared, &mut worker, present, &chunk, index);
@@ -489,7 +502,12 @@ impl<S: System> Hand<S> {
                 // In a layer of few states, the batches are small.
                 if self.slow || self.expanded - self.polled >= POLL_EVERY {
                     self.polled = self.expanded;
-                    shared.monitor.poll(self.number, &self.standing(shared, &chunk), store);
+                    let mut standing = self.standing(shared, &chunk);
+                    if self.number == 0 {
+                        let (states, bytes) = queue.standing();
+                        (standing.waiting, standing.search_bytes) = (standing.waiting + states, standing.search_bytes + bytes);
+                    }
+                    shared.monitor.poll(self.number, &standing, store);
                 }
                 if shared.is_over() {
                     return;
@@ -499,6 +517,15 @@ impl<S: System> Hand<S> {
             self.counted = self.states;
             chunk.clear();
             self.recycle(chunk);
+            if queue.is_wanted()
+                && let Some(chunk) = self.halve_ahead(present.name)
+            {
+                queue.give(chunk);
+            }
+            let waiting = || self.ahead.get(&present.name).map_or(0, Stash::len) + queue.standing().0 as usize;
+            if alone != u64::MAX && is_shared(alone + self.expanded - begun, waiting()) {
+                return;
+            }
         }
     }
 
@@ -531,6 +558,16 @@ impl<S: System> Hand<S> {
         self.ahead_states -= states - stash.len() as u64;
         self.ahead_bytes = self.ahead_bytes + stash.bytes() - bytes;
         chunk
+    }
+
+    /// Takes half of the states that this worker has found in a layer, if there are enough.
+    fn halve_ahead(&mut self, name: u64) -> Option<Chunk> {
+        let stash = self.ahead.get_mut(&name).filter(|stash| stash.len() >= LEAST_GIVEN)?;
+        let bytes = stash.bytes();
+        let chunk = stash.halve();
+        self.ahead_states -= chunk.waiting.len() as u64;
+        self.ahead_bytes = self.ahead_bytes + stash.bytes() - bytes;
+        Some(chunk)
     }
 
     /// Takes all states that this worker has found in a layer.

@@ -21,7 +21,7 @@
 //! lists.
 
 use crate::discovery::{Discoveries, path};
-use crate::layer_walk::{Component, End, Judge, Map, Walk};
+use crate::layer_walk::{Component, End, Judge, Map, Walk, memory_of};
 use crate::links::Link;
 use crate::monitor::Monitor;
 use crate::retrace::{Choice, retrace, unviolated, violated};
@@ -30,12 +30,14 @@ use crate::task::Task;
 use contract::{
     Fault, FaultCode, Outcome, Statistics, StopReason, Successors, System, Trace, TraceStep, Verdict, Violation, ViolationKind,
 };
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Looks for a reachable cycle through an `accepting` state, by the measure whose expressions have
 /// these numbers.
 pub fn sweep_cycles<S: System + Clone>(system: &S, accepting: &dyn Fn(&[u8]) -> bool, measure: &[u32], task: &Task<'_>) -> Outcome {
-    let monitor = Monitor::alone(task);
+    let unbounded = Task { states: None, ..task.clone() };
+    let monitor = Monitor::alone(&unbounded);
     let mut walk = Walk::new(system.clone(), measure, task, &monitor);
     let mut judge = InLayer { accepting, found: None };
     let mut end = walk.run(&mut judge);
@@ -46,7 +48,7 @@ pub fn sweep_cycles<S: System + Clone>(system: &S, accepting: &dyn Fn(&[u8]) -> 
         trace = path(&logs, task.spill.as_ref(), found.link).and_then(|path| lasso(&mut walk.system, &path, &cycle?, &monitor));
     } else if matches!(end, End::Complete) && !walk.truncated {
         let mut across = Across::new(&mut walk, accepting);
-        end = match across.run(&monitor) {
+        end = match across.run() {
             Ok(None) => End::Complete,
             Ok(Some((root, way))) => {
                 let Across { log, .. } = across;
@@ -94,22 +96,25 @@ pub fn sweep_cycles<S: System + Clone>(system: &S, accepting: &dyn Fn(&[u8]) -> 
 
 /// The statistics of a walk.
 pub(crate) fn statistics<S: System>(walk: &Walk<'_, S>, monitor: &Monitor<'_>) -> Statistics {
-    Statistics {
+    let mut statistics = Statistics {
         states: walk.states,
         transitions: walk.transitions,
         depth: walk.depth,
-        elapsed: monitor.elapsed(),
-        search_bytes: walk.bytes(),
         expanded_by_worker: vec![walk.sweep.expanded_states],
         sweep: Some(walk.sweep),
         ..Statistics::default()
-    }
+    };
+    monitor.conclude_alone(&mut statistics, Duration::ZERO);
+    // The monitor looks now and then, and the walk knows the end of every layer.
+    statistics.search_bytes = statistics.search_bytes.max(walk.peak());
+    statistics
 }
 
-/// A component with an accepting cycle: its states, and its first accepting state with its link.
+/// A component with an accepting cycle: its states in order, and its first accepting state with its
+/// link.
 struct Cyclic {
-    members: BTreeSet<Vec<u8>>,
-    accepting: Vec<u8>,
+    members: Vec<Box<[u8]>>,
+    accepting: Box<[u8]>,
     link: Link,
 }
 
@@ -128,39 +133,44 @@ impl<S> Judge<S> for InLayer<'_> {
 
     fn component(&mut self, component: &Component<'_>) -> bool {
         let Some(member) = component.members.iter().find(|member| member.mark).filter(|_| component.cyclic) else { return false };
-        let members = component.members.iter().map(|member| member.state.to_vec()).collect();
-        self.found = Some(Cyclic { members, accepting: member.state.to_vec(), link: member.link });
+        let mut members: Vec<Box<[u8]>> = component.members.iter().map(|member| member.state.into()).collect();
+        members.sort_unstable();
+        self.found = Some(Cyclic { members, accepting: member.state.into(), link: member.link });
         true
     }
 }
 
 /// The shortest path within a component from its accepting state back to it, as indices of steps.
 fn close<S: System>(system: &mut S, found: &Cyclic) -> Option<Vec<u32>> {
-    let mut came: BTreeMap<Vec<u8>, (Vec<u8>, u32)> = BTreeMap::new();
-    let mut queue = VecDeque::from([found.accepting.clone()]);
+    let number = |state: &[u8]| found.members.binary_search_by(|member| (**member).cmp(state)).ok();
+    let start = number(&found.accepting)?;
+    // How each state was reached first: from which one, and by which step.
+    let mut came: Vec<Option<(u32, u32)>> = vec![None; found.members.len()];
+    let (mut queue, mut next) = (vec![start as u32], 0);
     let mut out = Successors::new();
-    while let Some(state) = queue.pop_front() {
+    while let Some(&from) = queue.get(next) {
+        next += 1;
         out.clear();
-        system.successors(&state, &mut out);
+        system.successors(&found.members[from as usize], &mut out);
         for (step, (_, target)) in out.iter().enumerate() {
-            let Some(target) = target.filter(|target| found.members.contains(*target)) else { continue };
-            if came.contains_key(target) {
+            let Some(target) = target.and_then(number) else { continue };
+            if came[target].is_some() {
                 continue;
             }
-            came.insert(target.to_vec(), (state.clone(), step as u32));
-            if target == found.accepting {
-                let (mut way, mut at) = (Vec::new(), found.accepting.clone());
+            came[target] = Some((from, step as u32));
+            if target == start {
+                let (mut way, mut at) = (Vec::new(), start);
                 loop {
-                    let (from, step) = came.get(&at)?.clone();
+                    let (from, step) = came[at]?;
                     way.push(step);
-                    at = from;
-                    if at == found.accepting {
+                    at = from as usize;
+                    if at == start {
                         way.reverse();
                         return Some(way);
                     }
                 }
             }
-            queue.push_back(target.to_vec());
+            queue.push(target as u32);
         }
     }
     None
@@ -190,9 +200,10 @@ struct Across<'w, 'a, S> {
     accepting: &'w dyn Fn(&[u8]) -> bool,
     log: Discoveries,
     known: Map<Box<[u8]>, Memory>,
-    /// The numbers of the persistent states.
-    persistent: Map<Box<[u8]>, u32>,
     waiting: BTreeMap<Value, BTreeSet<Box<[u8]>>>,
+    /// The memory of the known states, and that of the waiting ones.
+    known_bytes: u64,
+    waiting_bytes: u64,
 }
 
 /// The last record of a cycle, and the step that closes it.
@@ -200,18 +211,42 @@ type Way = (Link, u32);
 
 impl<'w, 'a, S: System> Across<'w, 'a, S> {
     fn new(walk: &'w mut Walk<'a, S>, accepting: &'w dyn Fn(&[u8]) -> bool) -> Self {
-        let persistent = walk.persistent.iter().enumerate().map(|(number, one)| (one.state.clone(), number as u32)).collect();
         // The records have another worker's number, so that links distinguish the logs.
-        Across { walk, accepting, log: Discoveries::new(1), known: Map::default(), persistent, waiting: BTreeMap::new() }
+        let log = Discoveries::new(1);
+        Across { walk, accepting, log, known: Map::default(), waiting: BTreeMap::new(), known_bytes: 0, waiting_bytes: 0 }
+    }
+
+    /// Sets what a state remembers.
+    fn remember(&mut self, state: &[u8], memory: Memory) {
+        match self.known.get_mut(state) {
+            Some(known) => *known = memory,
+            None => {
+                self.known_bytes += memory_of(state);
+                self.known.insert(state.into(), memory);
+            }
+        }
+    }
+
+    /// Adds a waiting state.
+    fn wait(&mut self, value: Value, state: &[u8]) {
+        if self.waiting.entry(value).or_default().insert(state.into()) {
+            self.waiting_bytes += memory_of(state);
+        }
+    }
+
+    /// Looks at the limits from time to time.
+    fn look(&mut self) -> Result<(), End> {
+        self.walk.beside = self.known_bytes + self.waiting_bytes + self.log.bytes();
+        self.walk.look()
     }
 
     /// Runs rounds until no candidate is left; returns a persistent state with a cycle and the path
     /// around it.
-    fn run(&mut self, monitor: &Monitor<'_>) -> Result<Option<(u32, Way)>, End> {
+    fn run(&mut self) -> Result<Option<(u32, Way)>, End> {
         let mut candidates: BTreeSet<u32> = (0..self.walk.persistent.len() as u32).collect();
         while !candidates.is_empty() {
             let mut done = candidates.clone();
-            if let Some(found) = self.round(&candidates, &mut done, monitor)? {
+            if let Some(found) = self.round(&candidates, &mut done)? {
                 return Ok(Some(found));
             }
             candidates.retain(|candidate| !done.contains(candidate));
@@ -223,22 +258,29 @@ impl<'w, 'a, S: System> Across<'w, 'a, S> {
         Ok(None)
     }
 
-    fn round(&mut self, candidates: &BTreeSet<u32>, done: &mut BTreeSet<u32>, monitor: &Monitor<'_>) -> Result<Option<(u32, Way)>, End> {
+    fn round(&mut self, candidates: &BTreeSet<u32>, done: &mut BTreeSet<u32>) -> Result<Option<(u32, Way)>, End> {
         self.known.clear();
-        for (number, one) in self.walk.persistent.iter().enumerate() {
-            let candidate = candidates.contains(&(number as u32));
-            self.known.insert(one.state.clone(), candidate.then_some((number as u32, false, Link::NONE)));
+        self.known_bytes = 0;
+        for number in 0..self.walk.persistent.len() as u32 {
+            self.look()?;
+            let one = &self.walk.persistent[number as usize];
+            let (state, value) = (one.state.clone(), one.value);
+            let candidate = candidates.contains(&number);
+            self.remember(&state, candidate.then_some((number, false, Link::NONE)));
             if candidate {
-                self.waiting.entry(one.value).or_default().insert(one.state.clone());
+                self.wait(value, &state);
             }
         }
         let mut out = Successors::new();
         while let Some((&value, _)) = self.waiting.first_key_value() {
             let mut behind = Vec::new();
             while let Some(state) = self.waiting.get_mut(&value).and_then(BTreeSet::pop_first) {
-                self.walk.look_now()?;
-                let Some((greatest, accepted, link)) = self.known.get(&state).copied().flatten() else { continue };
-                let own = self.persistent.get(&state).copied();
+                self.look()?;
+                let Some((greatest, accepted, link)) = self.known.get(&state).copied().flatten() else {
+                    self.waiting_bytes -= memory_of(&state);
+                    continue;
+                };
+                let own = self.walk.numbers.get(&state).copied();
                 if own.is_some_and(|own| greatest > own) {
                     // The greater state may hide a cycle of this one.
                     if let Some(own) = own {
@@ -250,37 +292,42 @@ impl<'w, 'a, S: System> Across<'w, 'a, S> {
                 self.walk.system.successors(&state, &mut out);
                 self.walk.sweep.expanded_states += 1;
                 if out.is_cut_short() {
-                    monitor.refused();
-                    self.walk.look_now()?;
+                    return Err(self.walk.given_up());
                 }
                 for (step, (_, target)) in out.iter().enumerate() {
                     let Some(target) = target else { continue };
-                    if accepted && self.persistent.get(target) == Some(&greatest) {
+                    if accepted && self.walk.numbers.get(target) == Some(&greatest) {
                         return Ok(Some((greatest, (link, step as u32))));
                     }
                     let before = self.known.get(target).copied().flatten();
                     let more = before.is_none_or(|(known, with, _)| (greatest, accepted) > (known, with));
                     if !more {
                         if !self.known.contains_key(target) {
-                            self.known.insert(target.into(), None);
+                            self.remember(target, None);
                         }
                         continue;
                     }
                     let record = self.log.push(link, step as u32);
-                    self.known.insert(target.into(), Some((greatest, accepted, record)));
+                    self.remember(target, Some((greatest, accepted, record)));
                     let stopped = |system: &S, fault| End::Stopped(crate::sweep::unmeasured(system, fault));
                     let value = self.walk.value(target).map_err(|fault| stopped(&self.walk.system, fault))?;
-                    self.waiting.entry(value).or_default().insert(target.into());
+                    self.wait(value, target);
                 }
                 if own.is_none() {
                     behind.push(state);
+                } else {
+                    self.waiting_bytes -= memory_of(&state);
                 }
                 let held = self.known.len() as u64;
                 self.walk.sweep.peak_states = self.walk.sweep.peak_states.max(held);
             }
             self.waiting.remove(&value);
+            // A state may have waited twice.
             for state in behind {
-                self.known.remove(&state);
+                self.waiting_bytes -= memory_of(&state);
+                if self.known.remove(&state).is_some() {
+                    self.known_bytes -= memory_of(&state);
+                }
             }
             if let Err(error) = self.log.flush(self.walk.spill().as_ref(), &self.walk.blocks) {
                 return Err(End::Stopped(StopReason::Storage(error.to_string())));

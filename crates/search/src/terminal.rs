@@ -56,7 +56,8 @@ pub enum Unanswered {
 /// Decides a formula about `p`, the proposition with number 0, by the measure whose expressions
 /// have these numbers.
 pub fn terminal_components<S: System + Clone>(system: &S, form: Branching, measure: &[u32], task: &Task<'_>) -> Terminal {
-    let monitor = Monitor::alone(task);
+    let unbounded = Task { states: None, ..task.clone() };
+    let monitor = Monitor::alone(&unbounded);
     let mut walk = Walk::new(system.clone(), measure, task, &monitor);
     let mut judge = Components { form, found: None, components: 0 };
     let end = walk.run(&mut judge);

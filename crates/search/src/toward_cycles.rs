@@ -10,7 +10,8 @@
 //! search is enough. If edges leave a component, its states are also expanded by the outer search.
 //!
 //! The loop that is found is closed again, by A* from its accepting state back to it, which makes
-//! it short.
+//! it short. The loop is known by then, so the closing gets only a share of the time and of the
+//! work.
 
 use crate::best_first::{Weights, best_first};
 use crate::buckets::Buckets;
@@ -20,16 +21,23 @@ use crate::product::Product;
 use crate::retrace::{explain, violated};
 use crate::task::Task;
 use contract::{
-    Action, Annotated, Answer, Fault, FaultCode, Finding, Heuristic, Marks, Outcome, Property, Store, Successor, Successors, System, Trace,
-    TraceStep, Verdict, ViolationKind,
+    Action, Annotated, Answer, Budgeted, Fault, FaultCode, Finding, Heuristic, Limits, Marks, Outcome, Property, Store, Successor,
+    Successors, System, Trace, TraceStep, Verdict, ViolationKind,
 };
 use std::collections::HashMap;
+use std::time::Instant;
 
 /// The mark of a state that a second search has entered.
 const RED: u32 = 1;
 
 /// The fault of a step that closes the loop.
 const CLOSED: u32 = 1;
+
+/// The closing may take this part of the time that is left. The rest is for confirming the run.
+const PART_OF_TIME: u32 = 4;
+
+/// The closing may visit as many states as the search before it, and these in any case.
+const LEAST_WORK: u64 = 1 << 16;
 
 /// Makes an estimate of the distance to a state of the product.
 pub type Closing<'a> = dyn Fn(&[u8]) -> Box<dyn Heuristic> + 'a;
@@ -113,13 +121,21 @@ pub fn toward_cycles<S: System + Clone, T: Store, M: Annotated>(
     let trace = prefix.map(|prefix| {
         let seed = lasso.seed.clone();
         let trace = join(prefix.clone(), *lasso);
-        let closer = Closer { product, components: &components, closing, fresh, task };
+        let held: u64 = [store.budgeted(), inner.budgeted()].into_iter().flatten().map(Budgeted::bytes).sum();
+        let left = Left {
+            until: monitor.patience().left().map(|left| Instant::now() + left / PART_OF_TIME),
+            states: outcome.statistics.states.max(LEAST_WORK),
+            // If the memory of the process is measured, that of the stores is part of it.
+            memory: task.limits.memory.map(|limit| if task.resident.is_some() { limit } else { limit.saturating_sub(held) }),
+        };
+        let mut closer = Closer { product, components: &components, closing, fresh, task, left };
         match seed.and_then(|seed| closer.close(prefix, &seed)) {
             Some(shorter) if shorter.steps.len() < trace.steps.len() => shorter,
             _ => trace,
         }
     });
     outcome.verdict = violated(product, Finding::Explained(fault), trace);
+    outcome.statistics.elapsed = monitor.elapsed();
     outcome
 }
 
@@ -219,6 +235,11 @@ struct Frame {
     bytes: u64,
 }
 
+/// The approximate memory of the steps of a state.
+fn memory_of(steps: &[(Action, Vec<u8>)]) -> u64 {
+    steps.iter().map(|(_, state)| state.len() as u64 + 32).sum::<u64>() + 96
+}
+
 /// The nested search inside components.
 struct Inside<'a, S, W> {
     product: Product<S>,
@@ -285,7 +306,7 @@ impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
         }
         self.transitions += steps.len() as u64;
         steps.reverse();
-        let bytes = (2 * state.len() + steps.iter().map(|(_, state)| state.len() + 32).sum::<usize>() + 96) as u64;
+        let bytes = 2 * state.len() as u64 + memory_of(&steps);
         self.bytes += bytes;
         self.places.insert(state.clone(), self.path.len());
         let accepting = self.product.is_accepting(&state);
@@ -353,10 +374,14 @@ impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
     fn second<M: Store>(&mut self, seed: &[u8], monitor: &Monitor<'_>, store: &M) -> Result<(), End> {
         let first = self.steps(seed, monitor).map_err(|_| End::Stopped)?;
         let mut way: Steps = Vec::new();
-        let mut stack = vec![first];
-        while let Some(steps) = stack.last_mut() {
+        let before = self.bytes;
+        self.bytes += memory_of(&first);
+        // The steps that are left, and the memory of all.
+        let mut stack = vec![(memory_of(&first), first)];
+        while let Some((bytes, steps)) = stack.last_mut() {
             self.poll(monitor, store)?;
             let Some((action, state)) = steps.pop() else {
+                self.bytes -= *bytes;
                 stack.pop();
                 way.pop();
                 continue;
@@ -376,9 +401,12 @@ impl<S: System + Clone, W: Marks> Inside<'_, S, W> {
             }
             let next = self.steps(&state, monitor).map_err(|_| End::Stopped)?;
             self.transitions += next.len() as u64;
+            let bytes = memory_of(&next) + state.len() as u64;
+            self.bytes += bytes;
             way.push((action, Some(state)));
-            stack.push(next);
+            stack.push((bytes, next));
         }
+        self.bytes = before;
         Ok(())
     }
 
@@ -415,12 +443,20 @@ struct Closer<'a, S, T> {
     closing: &'a Closing<'a>,
     fresh: &'a dyn Fn() -> T,
     task: &'a Task<'a>,
+    left: Left,
+}
+
+/// What the closing may still use.
+struct Left {
+    until: Option<Instant>,
+    states: u64,
+    memory: Option<u64>,
 }
 
 impl<S: System + Clone, T: Store> Closer<'_, S, T> {
     /// A lasso from the end of a prefix through an accepting state, by the shortest paths that are
-    /// found.
-    fn close(&self, prefix: Trace, seed: &[u8]) -> Option<Trace> {
+    /// found; nothing if one of them is not found with what is left.
+    fn close(&mut self, prefix: Trace, seed: &[u8]) -> Option<Trace> {
         let root = prefix.last_state().to_vec();
         let mut trace = prefix;
         if root != seed {
@@ -432,11 +468,15 @@ impl<S: System + Clone, T: Store> Closer<'_, S, T> {
     }
 
     /// The steps from one state to another inside their component.
-    fn way(&self, from: &[u8], to: &[u8]) -> Option<Vec<TraceStep>> {
+    fn way(&mut self, from: &[u8], to: &[u8]) -> Option<Vec<TraceStep>> {
         let back = Back { product: self.product.clone(), same: &self.components.of, from: from.to_vec(), to: to.to_vec() };
         let heuristic = (self.closing)(to);
-        let task = Task { property: &Arrival, heuristic: &*heuristic, checkpoints: None, ..self.task.clone() };
+        let time = self.left.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let limits = Limits { time, memory: self.left.memory, ..self.task.limits };
+        let states = Some(self.left.states);
+        let task = Task { property: &Arrival, heuristic: &*heuristic, checkpoints: None, limits, states, ..self.task.clone() };
         let outcome = best_first(&back, &(self.fresh)(), Weights::EQUAL, &task);
+        self.left.states = self.left.states.saturating_sub(outcome.statistics.states);
         let Verdict::Violated(violation) = outcome.verdict else { return None };
         let mut steps = violation.trace.steps;
         // The step that reaches the goal has no target in [`Back`].

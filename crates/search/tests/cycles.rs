@@ -2,10 +2,12 @@
 //! force, and lassos are checked step by step.
 
 use contract::testing::{Graph, Random, ThreadStep, Threads, system_laws};
-use contract::{Annotated, Blind, Heuristic, Limits, NoProperty, Outcome, StopReason, Successors, System, Trace, Verdict};
+use contract::{Action, Annotated, Blind, Enough, Heuristic, Limits, NoProperty, Outcome, StopReason, Successors, System, Trace, Verdict};
 use search::{Automaton, AutomatonEdge, Product, Task, Weights, breadth_first, nested_depth_first, toward_cycles};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use store::{Compact, Marked, Plain};
 
 fn random_automaton(seed: u64, atoms: u64) -> Automaton {
@@ -141,6 +143,79 @@ fn directed_verdicts_are_those_of_brute_force() {
         }
     }
     assert!((200..800).contains(&cycles), "{cycles}");
+}
+
+/// A loop that a depth-first search finds at once, beside a tree in which a blind search drowns.
+#[derive(Clone, Default)]
+struct Beside {
+    /// Whether states of the tree take all the time there is.
+    slow: bool,
+    expanded: Arc<AtomicU64>,
+    enough: Enough,
+}
+
+impl Beside {
+    const LOOP: u64 = 500;
+
+    fn product(self) -> Product<Beside> {
+        let anything = AutomatonEdge { marks: 1, target: Some(0), ..AutomatonEdge::default() };
+        Product::new(self, Arc::new(Automaton { initial: 0, edges: vec![vec![anything]], sets: 1 }))
+    }
+}
+
+impl System for Beside {
+    fn give_up_when(&mut self, enough: Enough) {
+        self.enough = enough;
+    }
+
+    fn initial(&mut self, out: &mut Successors) {
+        out.push(&0_u64.to_le_bytes(), Action::default());
+    }
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        self.expanded.fetch_add(1, Ordering::Relaxed);
+        let n = u64::from_le_bytes(state.try_into().expect("8 bytes"));
+        while self.slow && n > Beside::LOOP {
+            if self.enough.is_reached(0) {
+                return out.cut_short();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let targets = match n {
+            0 => vec![1, 1 << 40],
+            n if n <= Beside::LOOP => vec![n % Beside::LOOP + u64::from(n < Beside::LOOP)],
+            n => vec![n * 2 % (1 << 60) + 1, n * 2 % (1 << 60) + 2],
+        };
+        for (choice, target) in targets.into_iter().enumerate() {
+            out.push(&target.to_le_bytes(), Action::new(0, choice as u32));
+        }
+    }
+
+    fn is_valid_end(&mut self, _: &[u8]) -> bool {
+        true
+    }
+}
+
+/// The loop that was found stays the answer, whatever its closing would cost.
+#[test]
+fn closing_a_loop_has_a_share_of_time_and_work() {
+    for slow in [false, true] {
+        let system = Beside { slow, ..Beside::default() };
+        let expanded = Arc::clone(&system.expanded);
+        let product = system.product();
+        let marked = Marked::new(Plain::new(), Plain::new());
+        let closing = |_: &[u8]| Box::new(Blind) as Box<dyn Heuristic>;
+        let limit = Duration::from_secs(2);
+        let limits = Limits { time: slow.then_some(limit), ..Limits::default() };
+        let task = Task { limits, ..Task::default() };
+        let outcome = toward_cycles(&product, (&Plain::new(), &marked), &Plain::new, Weights::EQUAL, &closing, &task);
+        let Verdict::Violated(violation) = &outcome.verdict else { panic!("{:?}", outcome.verdict) };
+        check_lasso(&mut product.clone(), &violation.trace, &|state| product.is_accepting(state));
+        assert_eq!(violation.trace.steps.len() as u64, Beside::LOOP + 1);
+        assert!(expanded.load(Ordering::Relaxed) < 200_000, "{expanded:?}");
+        // Most of the time is left for confirming the run.
+        assert!(!slow || outcome.statistics.elapsed < limit, "{:?}", outcome.statistics.elapsed);
+    }
 }
 
 #[test]

@@ -3,13 +3,16 @@
 
 use contract::testing::{Graph, LayerSets as Toy, Random, grid};
 use contract::{
-    Answer, FaultCode, Interest, Layered, Limits, NoProperty, Outcome, Property, Safety, StopReason, Successors, System, Trace, Verdict,
+    Answer, FaultCode, Interest, Layered, Limits, NoProperty, Observer, Outcome, Progress, Property, Safety, StopReason, Successors,
+    System, Trace, Verdict,
 };
 use runs::InMemory;
-use search::{Blocks, Spill, Task, breadth_first, sweep, sweep_on_disk};
-use std::collections::{BTreeSet, HashMap};
+use search::{Blocks, Branching, Spill, Task, Unanswered, breadth_first, sweep, sweep_cycles, sweep_on_disk, terminal_components};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 use store::{Compact, Layers, Plain};
 
 /// Records the states that are reported to it.
@@ -179,18 +182,153 @@ impl<S: System> System for Sum<S> {
     }
 }
 
+/// A system in which, after some work, nobody goes on until a second thread works too.
+#[derive(Clone)]
+struct Meeting<S>(S, Arc<Mutex<Met>>);
+
+#[derive(Default)]
+struct Met {
+    expanded: u64,
+    threads: HashSet<ThreadId>,
+    tired: bool,
+}
+
+impl<S: System> System for Meeting<S> {
+    contract::forward_system!(0: initial, is_valid_end);
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        let (begun, mut first) = (Instant::now(), true);
+        loop {
+            let mut met = self.1.lock().expect("nobody panics");
+            met.expanded += u64::from(std::mem::take(&mut first));
+            met.threads.insert(std::thread::current().id());
+            met.tired |= begun.elapsed() > Duration::from_secs(30);
+            if met.expanded < 10_000 || met.threads.len() > 1 || met.tired {
+                break;
+            }
+            drop(met);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.0.successors(state, out);
+    }
+}
+
 #[test]
 fn several_workers_share_a_layer() {
-    // One layer of 64,000 states, and a few larger ones.
-    for measure in [&[][..], &[0]] {
-        let (heard, expected) = (Heard::default(), Heard::default());
-        let system = Sum(grid(40));
-        breadth_first(&system, &Plain::new(), &Task::new(&expected));
-        let mut store = Layers::new(Plain::new);
-        let outcome = sweep(&system, &mut store, measure, &Task { threads: 4, ..Task::new(&heard) });
+    let expected = Heard::default();
+    breadth_first(&grid(40), &Plain::new(), &Task::new(&expected));
+    let expected = expected.0.into_inner().expect("nobody panics");
+    // One layer of 64,000 states that begins with one state.
+    for threads in [2, 4] {
+        let (heard, met) = (Heard::default(), Arc::default());
+        let system = Meeting(grid(40), Arc::clone(&met));
+        let outcome = sweep(&system, &mut Layers::new(Plain::new), &[], &Task { threads, ..Task::new(&heard) });
         assert_eq!(outcome.statistics.states, 64_000);
-        assert_eq!(heard.0.into_inner().expect("nobody panics"), expected.0.into_inner().expect("nobody panics"));
+        assert_eq!(heard.0.into_inner().expect("nobody panics"), expected);
+        let by_worker = outcome.statistics.expanded_by_worker;
+        assert_eq!((by_worker.len(), by_worker.iter().sum::<u64>()), (threads, 64_000));
+        assert!(by_worker.iter().filter(|&&expanded| expanded > 0).count() > 1, "{by_worker:?}");
     }
+    // Many layers, some of which are shared.
+    let heard = Heard::default();
+    let outcome = sweep(&Sum(grid(40)), &mut Layers::new(Plain::new), &[0], &Task { threads: 4, ..Task::new(&heard) });
+    assert_eq!(outcome.statistics.states, 64_000);
+    assert_eq!(heard.0.into_inner().expect("nobody panics"), expected);
+}
+
+/// A violation, a limit and a request to stop end all workers of a shared layer.
+#[test]
+fn a_shared_layer_ends_early() {
+    for threads in [2, 4] {
+        let system = Meeting(grid(40), Arc::default());
+        let task = Task { threads, states: Some(30_000), ..Task::default() };
+        let outcome = sweep(&system, &mut Layers::new(Plain::new), &[], &task);
+        assert_eq!(outcome.verdict, Verdict::Unknown(StopReason::States));
+        let safety = Safety { deadlocks: true, faults: true };
+        let outcome = sweep(&Stuck(grid(40)), &mut Layers::new(Plain::new), &[], &Task { threads, ..Task::new(&safety) });
+        assert!(matches!(outcome.verdict, Verdict::Violated(_)), "{:?}", outcome.verdict);
+    }
+}
+
+/// A system whose end is not valid.
+#[derive(Clone)]
+struct Stuck<S>(S);
+
+impl<S: System> System for Stuck<S> {
+    contract::forward_system!(0: initial);
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        self.0.successors(state, out);
+    }
+
+    fn is_valid_end(&mut self, _: &[u8]) -> bool {
+        false
+    }
+}
+
+/// Counts the reports of progress, and remembers the most memory that was reported.
+#[derive(Default)]
+struct Reports(Mutex<(u64, u64)>);
+
+impl Observer for Reports {
+    fn progress(&self, progress: &Progress) {
+        let (count, bytes) = &mut *self.0.lock().expect("nobody panics");
+        (*count, *bytes) = (*count + 1, progress.bytes.max(*bytes));
+    }
+}
+
+/// The numbers in the opposite order, so that every step is a regress step.
+#[derive(Clone)]
+struct Falling<S>(S, Duration);
+
+impl<S: System> System for Falling<S> {
+    contract::forward_system!(0: initial, is_valid_end);
+
+    fn successors(&mut self, state: &[u8], out: &mut Successors) {
+        std::thread::sleep(self.1);
+        self.0.successors(state, out);
+    }
+
+    fn values(&mut self, state: &[u8], atoms: &[u32], out: &mut Vec<i64>) -> Result<(), FaultCode> {
+        let n = i64::from_le_bytes(state.try_into().expect("8 bytes"));
+        out.extend(atoms.iter().map(|_| -n));
+        Ok(())
+    }
+}
+
+#[test]
+fn the_memory_of_sweeps_for_cycles_is_counted() {
+    let accepting = |state: &[u8]| state[0] == 1;
+    let system = Falling(grid(12), Duration::ZERO);
+    let whole = sweep_cycles(&system, &accepting, &[0], &Task::default());
+    assert_eq!((whole.verdict, whole.statistics.sweep.expect("a sweep").persistent_states), (Verdict::Holds, 1727));
+    // All states are persistent: each is there twice, and once more in the second phase.
+    let peak = whole.statistics.search_bytes;
+    assert!(peak > 3 * 1727 * 100, "{peak}");
+    for share in [4, 10] {
+        let limits = Limits { memory: Some(peak / 11 * share), ..Limits::default() };
+        let verdict = sweep_cycles(&system, &accepting, &[0], &Task { limits, ..Task::default() }).verdict;
+        assert_eq!(verdict, Verdict::Unknown(StopReason::Memory), "{share}");
+    }
+    // The memory of the process counts too, if it is measured.
+    let resident = || Some(1 << 30);
+    let limits = Limits { memory: Some(1 << 29), ..Limits::default() };
+    let verdict = sweep_cycles(&system, &accepting, &[0], &Task { limits, resident: Some(&resident), ..Task::default() }).verdict;
+    assert_eq!(verdict, Verdict::Unknown(StopReason::Memory));
+
+    // Without a measure all states are one layer, with the steps that are still to be followed.
+    let whole = terminal_components(&grid(12), Branching::PossiblyAlways, &[], &Task::default());
+    let peak = whole.statistics.search_bytes;
+    assert!(whole.holds == Ok(false) && peak > 2 * 1728 * 100, "{:?}, {peak}", whole.holds);
+    let limits = Limits { memory: Some(peak / 2), ..Limits::default() };
+    let halved = terminal_components(&grid(12), Branching::PossiblyAlways, &[], &Task { limits, ..Task::default() });
+    assert_eq!(halved.holds, Err(Unanswered::Stopped(StopReason::Memory)));
+
+    let reports = Reports::default();
+    let slow = Falling(grid(8), Duration::from_micros(500));
+    sweep_cycles(&slow, &accepting, &[0], &Task { observer: &reports, ..Task::default() });
+    let (count, bytes) = reports.0.into_inner().expect("nobody panics");
+    assert!(count > 0 && bytes > 0, "{count}, {bytes}");
 }
 
 #[test]

@@ -11,13 +11,12 @@ use testkit::lf::{Program, Watch};
 /// Programs with more states are left out.
 const MOST: usize = 400;
 
-/// The imported module of a random program.
+/// The imported modules of a random program.
 struct Imported<'a>(&'a Program);
 
 impl Files for Imported<'_> {
     fn read(&mut self, wanted: &str, _: &str) -> Result<(String, String), String> {
-        let (name, text) = self.0.imported();
-        if wanted == name { Ok((name.to_owned(), text)) } else { Err("there is no such file".to_owned()) }
+        self.0.loader()(wanted, "")
     }
 }
 

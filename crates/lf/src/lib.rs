@@ -27,6 +27,7 @@ mod limits;
 mod modules;
 mod outside;
 mod parser;
+mod ports;
 mod property;
 mod resolve;
 mod tree;

@@ -15,6 +15,9 @@ pub const MAX_DIAGNOSTICS: usize = 50;
 pub const MAX_ELEMENTS: u32 = 1 << 16;
 /// Elements that one assignment or one parameter copies.
 pub const MAX_COPIED: u32 = 256;
+/// Numbers that a created process gets as values, if there are arrays or records among them; their
+/// elements count. Elements that a recursive call gets as values.
+pub const MAX_CREATED: u32 = 128;
 /// Values that one message carries: one field of the machine's message holds the channel or
 /// partner.
 pub const MAX_VALUES: usize = 24;

@@ -223,11 +223,69 @@ fn ports_of_all_names_and_places_are_closed() {
     assert!(explore(&program).faults.contains(&"InvalidChannel".to_owned()), "the environment cannot know which element has a channel");
 }
 
+/// A filter receives a message on one port and sends the same message on another: both are open. So
+/// are the two ends of a chain of filters, and nothing between them.
+#[test]
+fn each_port_is_closed_by_itself() {
+    let filter = |body: &str| {
+        format!(
+            "MODULE F; TYPE C = [m(INT8)]; PORT a, b, c : C;
+             PROCESS Filter(in, out : C); VAR x : INT8; BEGIN WHILE TRUE DO in?m(x); out!m(x); x := 0 END END Filter;
+             BEGIN {body} END F.\n"
+        )
+    };
+    let one = filter("NEW(a); NEW(b); CREATE Filter(a, b)");
+    let chain = filter("NEW(a); NEW(b); NEW(c); CREATE Filter(a, b); CREATE Filter(b, c)");
+    for (text, first, last) in [(&one, "a!m", "b?m"), (&chain, "a!m", "c?m")] {
+        let closed = closed(text, Values::Some(2));
+        assert_eq!(closed.matches("PROCESS Environment_").count(), 2, "{closed}");
+        assert!(closed.contains(first) && closed.contains(last), "{closed}");
+        for close in [Values::Some(2), Values::Any] {
+            let graph = explore(&compile(text, &[], Options { close: Some(close), ..Options::default() }).expect("it compiles"));
+            assert_eq!((graph.deadlocks, graph.faults.len()), (0, 0), "{text}: {graph:?}");
+        }
+    }
+    // A port that holds the channels of two others is open where one of them is.
+    let either = filter("NEW(a); NEW(b); c := a; c := b; CREATE Filter(a, b); CREATE Filter(c, a)");
+    assert!(!closed(&either, Values::Some(2)).contains("PROCESS Environment_"));
+}
+
+/// Messages that carry arrays and records are chosen part by part.
+#[test]
+fn arrays_and_records_are_chosen() {
+    let text = "MODULE A; TYPE R = RECORD f : BOOLEAN; g : ARRAY 2 OF INT8; END; C = [m(R, ARRAY 2, 1 OF INT8)];
+        PORT p : C; VAR r : R; v : ARRAY 2, 1 OF INT8;
+        BEGIN NEW(p); p?m(r, v); CONDITION END A.\n";
+    for (condition, faults) in [
+        ("ASSERT (r.g[1] < 2) & (v[0, 0] < 2)", 0),
+        ("IF r.f & (r.g[0] = 0) & (r.g[1] = 1) & (v[0, 0] = 1) & (v[1, 0] = 0) THEN ASSERT FALSE END", 1),
+    ] {
+        let text = text.replace("CONDITION", condition);
+        let graph = explore(&compile(&text, &[], Options { close: Some(Values::Some(2)), ..Options::default() }).expect("it compiles"));
+        assert_eq!((graph.faults.len(), graph.deadlocks), (faults, 0), "{condition}: {graph:?}");
+        assert_eq!(wrong(&text, Values::Any), Ok(vec!["Assertion".to_owned()]), "{condition}");
+    }
+    // The environment receives them too.
+    let sent = "MODULE A; TYPE R = RECORD f : BOOLEAN; END; C = [m(R, ARRAY 2 OF INT8)]; PORT p : C; VAR r : R; v : ARRAY 2 OF INT8;
+        BEGIN NEW(p); v[1] := 3; p!m(r, v) END A.\n";
+    assert_eq!(wrong(sent, Values::Some(2)), Ok(Vec::new()));
+}
+
 #[test]
 fn what_cannot_be_chosen_is_refused() {
-    let text = "MODULE A; TYPE C = [m(ARRAY 2 OF INT8)]; PORT p : C; VAR a : ARRAY 2 OF INT8;\nBEGIN NEW(p); p?m(a) END A.\n";
-    let why = compile(text, &[], Options { close: Some(Values::Any), ..Options::default() }).expect_err("it is refused");
-    assert!(why.contains("cannot choose"), "{why}");
+    let other = "MODULE B; TYPE R = RECORD f : INT8; END; C* = [m(R)]; PORT p* : C; VAR r : R;
+        PROCESS P; BEGIN p?m(r) END P; BEGIN NEW(p); CREATE P END B.\n";
+    let refusal = |text: &str, other: &str| {
+        let mut loader = |_: &str, _: &str| Ok(("B.lf".to_owned(), other.to_owned()));
+        compile_with(text, &[], Options { close: Some(Values::Any), ..Options::default() }, &mut loader).err()
+    };
+    for carried in ["D", "ARRAY 2 OF D"] {
+        let text = format!("MODULE A; TYPE D = [n]; C = [m({carried})]; PORT p : C; VAR a : {carried};\nBEGIN NEW(p); p?m(a) END A.\n");
+        assert!(refusal(&text, other).is_some_and(|why| why.contains("cannot choose")), "{carried}");
+    }
+    let main = "MODULE A; IMPORT B; BEGIN END A.\n";
+    assert!(refusal(main, other).is_some_and(|why| why.contains("a type without a name")));
+    assert_eq!(refusal(main, &other.replace("R =", "R* =")), None);
 }
 
 /// What goes wrong in random open programs with some values also does so with any values, unless

@@ -254,6 +254,62 @@ fn created_processes() {
     holds(passed, "CREATE P; CREATE P");
 }
 
+/// Arrays and records are values of a created process: it has copies of its own.
+#[test]
+fn created_processes_take_arrays_and_records() {
+    let types = "TYPE R = RECORD f : BOOLEAN; g : ARRAY 2 OF INT16; END; C = [n(INTEGER), end];
+        PORT p : C; VAR r : R; a : ARRAY 2, 3 OF INT8; ps : ARRAY 2 OF C; k : INTEGER;";
+    let process = "PROCESS P(x : INT8; b : ARRAY 2, 3 OF INT8; VAR out : ARRAY 2, 3 OF INT8; s : R; c : ARRAY 2 OF C);
+        VAR i, j : INTEGER;
+        BEGIN
+          ASSERT (x = 7) & s.f & (s.g[0] = -300) & (s.g[1] = 5);
+          FOR i := 0 TO 1 DO FOR j := 0 TO 2 DO ASSERT b[i, j] = 3 * i + j; b[i, j] := b[i, j] + 10 END END;
+          RESCHEDULE;
+          out := b; s.g[1] := 6;
+          c[1]!n(b[1, 2] + s.g[1])
+        END P;";
+    let body = "NEW(p); ps[1] := p; r.f := TRUE; r.g[0] := -300; r.g[1] := 5;
+        FOR k := 0 TO 5 DO a[k DIV 3, k MOD 3] := INT8(k) END;
+        CREATE P(7, a, a, r, ps);
+        a[0, 0] := 99; r.g[1] := 1;
+        p?n(k); ASSERT (k = 21) & (a[0, 0] = 10) & (a[1, 2] = 15) & (r.g[1] = 1)";
+    holds(&format!("{types}\n{process}"), body);
+    // Each of several processes has its own, and one with a period takes them once.
+    let process = "PROCESS Q(b : ARRAY 2, 3 OF INT8; by : INT8) PERIOD 5; BEGIN b[0, by] := b[0, by] + 1; ps[by]!n(b[0, by]) END Q;";
+    let body = "NEW(ps[0]); NEW(ps[1]); a[0, 0] := 4; a[0, 1] := 6; CREATE Q(a, 0); CREATE Q(a, 1);
+        ps[1]?n(k); ASSERT k = 7; ps[1]?n(k); ASSERT k = 8; ps[0]?n(k); ASSERT k = 5; ps[0]?n(k); ASSERT k = 6; k := 0; p?end";
+    let text = format!("MODULE M;\n{types}\n{process}\nBEGIN\n{}\nEND M.", body.replace("p?end", "NEW(p); SELECT WHEN p?end THEN END"));
+    assert_eq!(graph_of(&text, &[], Options::default()).faults, Vec::<String>::new());
+    // In a process inside another one.
+    let process = "PROCESS Outer(b : ARRAY 2, 3 OF INT8);
+          PROCESS Inner(c : ARRAY 2, 3 OF INT8); BEGIN p!n(c[1, 0] + b[1, 0]) END Inner;
+        BEGIN b[1, 0] := b[1, 0] + 1; CREATE Inner(b); b[1, 0] := b[1, 0] + 1 END Outer;";
+    holds(&format!("{types}\n{process}"), "NEW(p); a[1, 0] := 5; CREATE Outer(a); p?n(k); ASSERT k = 13");
+    // Too many values are refused, and not by a failure of the machine.
+    let large = |count: usize| {
+        format!("PROCESS L(b : ARRAY {count} OF INT8; x : INT8); BEGIN ASSERT b[{}] = x END L; VAR v : ARRAY {count} OF INT8;", count - 1)
+    };
+    holds(&large(127), "v[126] := 3; CREATE L(v, 3)");
+    let text = format!("MODULE M;\n{}\nBEGIN CREATE L(v, 3) END M.", large(128));
+    assert!(common::compile(&text, &[], Options::default()).is_err_and(|why| why.contains("at most 128 values")));
+    // A call copies values too, and has fewer limits.
+    let text = |count: usize, more: &str| {
+        format!(
+            "MODULE M; VAR v : ARRAY {count} OF INT8; x : INT8;
+             PROCESS L(a : ARRAY {count} OF INT8; x : INT8; b, c : ARRAY {count} OF INT8);
+             BEGIN {more} ASSERT (a[x] = 5) & (b[x] = 5) & (c[x] = 5); a[x] := 6; b[x] := 7 END L;
+             BEGIN v[10] := 5; L(v, 10, v, v); ASSERT v[10] = 5 END M."
+        )
+    };
+    for count in [11, 60, 90, 256] {
+        good(&text(count, ""));
+    }
+    let again = "IF a[0] < 3 THEN a[0] := a[0] + 1; L(a, x, c, b) END;";
+    good(&text(40, again));
+    let refused = common::compile(&text(90, again), &[], Options::default());
+    assert!(refused.is_err_and(|why| why.contains("a recursive call takes at most")));
+}
+
 #[test]
 fn messages() {
     let types = "TYPE P = RECORD x : INT8; b : ARRAY 2 OF BOOLEAN END; C = [put(INTEGER, P), done]; PORT c : C;

@@ -23,12 +23,16 @@ Examples:
   everypath examples
   everypath examples peterson > peterson.pml
   everypath examples philosophers --check
-  everypath examples philosophers --check -DPOLITE --coverage";
+  everypath examples philosophers --check -DPOLITE --coverage
+  everypath examples traffic_light.lf > traffic_light.lf";
 
 macro_rules! models {
-    ($($name:literal,)*) => {
+    ($($name:literal,)* programs: $($program:literal,)*) => {
         /// Names and texts.
-        const MODELS: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../../../models/promela/classic/", $name, ".pml"))),)*];
+        const MODELS: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../../../models/promela/classic/", $name, ".pml"))),)*
+            $(($program, include_str!(concat!("../../../../models/lf/", $program))),)*
+        ];
     };
 }
 
@@ -48,6 +52,18 @@ models! {
     "szymanski",
     "token_ring",
     "two_phase_commit",
+    // Those in LF have the ending of their files.
+    programs:
+    "bounded_buffer.lf",
+    "driver.lf",
+    "elevator.lf",
+    "peterson.lf",
+    "philosophers.lf",
+    "prodcons.lf",
+    "semaphore.lf",
+    "sieve.lf",
+    "sliding_window.lf",
+    "traffic_light.lf",
 }
 
 impl Asks for Arguments {
@@ -95,7 +111,8 @@ fn check(text: &str, options: &[String]) -> Result<Exit, Failure> {
 
 /// The first sentence of the comment with which a model begins.
 fn summary(text: &str) -> String {
-    let comment = text.lines().take_while(|line| line.starts_with("//")).map(|line| line.trim_start_matches('/').trim());
+    let lines = text.lines().map(|line| line.strip_prefix("(*").unwrap_or(line));
+    let comment = lines.take_while(|line| line.starts_with("//") || line.starts_with(' ')).map(|line| line.trim_start_matches('/').trim());
     let comment = comment.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     let end = comment.find(". ").or_else(|| comment.find(": ")).unwrap_or(comment.len());
     comment[..end].trim_end_matches(['.', ':']).to_owned()

@@ -7,7 +7,7 @@
 
 use super::storage::FrameKey;
 use super::{Generator, Mark, SPARE};
-use crate::limits::{CALL_DEPTH, MAX_DEPTH, MAX_FRAMES};
+use crate::limits::{CALL_DEPTH, MAX_CREATED, MAX_DEPTH, MAX_FRAMES};
 use crate::tree::{self, Action, Argument};
 use bytecode::{LocalId, Mode, Op, ProcessId, Type};
 use source::Span;
@@ -57,8 +57,11 @@ impl Generator<'_> {
         let declared = &self.program.processes[process];
         let mut count = 0;
         for (parameter, argument) in declared.parameters.iter().zip(arguments) {
-            if let Argument::Value(value) = argument {
-                self.value_for(value, &self.program.variables[*parameter].ty, frame);
+            let ty = &self.program.variables[*parameter].ty;
+            if let Argument::Value(value) = argument
+                && ty.is_scalar()
+            {
+                self.value_for(value, ty, frame);
                 count += 1;
             }
         }
@@ -80,9 +83,71 @@ impl Generator<'_> {
             }
             count += 1;
         }
+        for argument in arguments {
+            if let Argument::Value(tree::Expression { kind: tree::Kind::Load(source), ty, .. }) = argument
+                && !ty.is_scalar()
+            {
+                count += self.load_all(source, frame);
+            }
+        }
         let kind = self.kind_for(process, FrameKey { parent, shapes }, parent, span);
         self.emit(Op::Run { args: count, process: ProcessId(kind as u8) });
         self.emit(Op::Drop {});
+    }
+
+    /// Pushes all numbers of an array or a record; returns how many they are.
+    fn load_all(&mut self, source: &tree::Place, frame: usize) -> u32 {
+        let from = self.spot(source, frame);
+        let mut count = 0;
+        for (cell, of, _) in self.leaves(&from) {
+            for element in 0..of {
+                self.load(&from, cell, element, of);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Copies an array or a record to a parameter of a process that is called.
+    fn copy_parameter(&mut self, source: &tree::Place, frame: usize, parameter: usize, callee: usize) {
+        let (from, to) = (self.spot(source, frame), self.parameter_spot(parameter, callee));
+        for ((read, of, _), (written, _, _)) in self.leaves(&from).into_iter().zip(self.leaves(&to)) {
+            for element in 0..of {
+                self.load(&from, read, element, of);
+                self.store(&to, written, element, of);
+            }
+        }
+    }
+
+    /// The place of a parameter that is a value.
+    fn parameter_spot(&mut self, parameter: usize, frame: usize) -> super::storage::Spot {
+        let variable = &self.program.variables[parameter];
+        let place = tree::Place { variable: parameter, steps: Vec::new(), ty: variable.ty.clone(), span: variable.span };
+        self.spot(&place, frame)
+    }
+
+    /// Stores the arrays and records that a created process got as values. The machine passes only
+    /// numbers, so each element came as a parameter of its own.
+    pub(super) fn take_values(&mut self, frame: usize) {
+        let mut carried = self.kinds[self.kind].carried.clone().into_iter();
+        for parameter in self.composite_values(self.frames[frame].process) {
+            let spot = self.parameter_spot(parameter, frame);
+            for (cell, of, _) in self.leaves(&spot) {
+                for (element, var) in (0..of).zip(&mut carried) {
+                    self.emit(Op::Ldl { var });
+                    self.store(&spot, cell, element, of);
+                    self.constant(0);
+                    self.emit(Op::Stl { var });
+                }
+            }
+        }
+    }
+
+    /// The parameters of a process that are arrays or records by value.
+    pub(super) fn composite_values(&self, process: usize) -> Vec<usize> {
+        let parameters = self.program.processes[process].parameters.iter().copied();
+        let is_one = |id: &usize| !self.program.variables[*id].reference && !self.program.variables[*id].ty.is_scalar();
+        parameters.filter(is_one).collect()
     }
 
     /// The frame in which a process is declared, seen from another.
@@ -131,10 +196,12 @@ impl Generator<'_> {
                 callee
             }
         };
-        // All arguments are computed before a parameter changes: in a recursive call the parameters
-        // of the caller are the same variables.
+        // All arguments of a recursive call are computed before a parameter changes, because the
+        // parameters of the caller are the same variables. Other calls copy arrays and records at
+        // once, which needs less of the machine's stack.
         let parameters = self.program.processes[process].parameters.clone();
-        let mut stores = Vec::new();
+        let recursive = self.frames[callee].depth.is_some();
+        let (mut stores, mut loaded) = (Vec::new(), 0);
         for ((parameter, argument), spot) in parameters.iter().zip(arguments).zip(&spots) {
             match (argument, spot) {
                 (Argument::Value(value), _) => {
@@ -142,12 +209,11 @@ impl Generator<'_> {
                     if ty.is_scalar() {
                         self.value_for(value, &ty, frame);
                     } else if let tree::Kind::Load(source) = &value.kind {
-                        let from = self.spot(source, frame);
-                        for (cell, of, _) in self.leaves(&from) {
-                            for element in 0..of {
-                                self.load(&from, cell, element, of);
-                            }
+                        if !recursive {
+                            self.copy_parameter(source, frame, *parameter, callee);
+                            continue;
                         }
+                        loaded += self.load_all(source, frame);
                     }
                     stores.push((*parameter, false));
                 }
@@ -159,6 +225,11 @@ impl Generator<'_> {
                 }
                 _ => {}
             }
+        }
+        if loaded > MAX_CREATED {
+            let message = format!("a recursive call takes at most {MAX_CREATED} elements of arrays and records as values");
+            self.fail(span, message, "pass an array by reference: VAR");
+            return;
         }
         let depth = self.frames[callee].depth;
         if let Some(depth) = depth {
@@ -197,9 +268,7 @@ impl Generator<'_> {
             }
             return;
         }
-        let variable = &self.program.variables[parameter];
-        let place = tree::Place { variable: parameter, steps: Vec::new(), ty: variable.ty.clone(), span: variable.span };
-        let spot = self.spot(&place, frame);
+        let spot = self.parameter_spot(parameter, frame);
         for (cell, of, _) in self.leaves(&spot).into_iter().rev() {
             for element in (0..of).rev() {
                 self.store(&spot, cell, element, of);

@@ -71,6 +71,8 @@ pub(crate) struct Kind {
     locals: Vec<Variable>,
     /// For each kind of surrounding process, the local that holds the number of the process.
     outer: Vec<(usize, LocalId)>,
+    /// The parameters that carry the elements of arrays and records.
+    carried: Vec<LocalId>,
     /// Hidden locals, by their use.
     hidden: HashMap<String, LocalId>,
 }
@@ -292,6 +294,7 @@ impl<'a> Generator<'a> {
         if let Some(deadline) = process.deadline {
             self.labels.push((entry, format!("deadline_{deadline}"), bytecode::LabelKind::default()));
         }
+        self.take_values(frame);
         let top = self.mark();
         self.place_mark(top);
         self.statements(&process.body, frame);

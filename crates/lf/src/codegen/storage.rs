@@ -196,7 +196,8 @@ impl Generator<'_> {
         let prefix = if called { format!("{}.", declared.name) } else { String::new() };
         let mut homes = HashMap::new();
         let own: Vec<usize> = declared.variables.iter().copied().filter(|id| !self.program.variables[*id].reference).collect();
-        let (first, rest): (Vec<usize>, Vec<usize>) = own.into_iter().partition(|id| declared.parameters.contains(id));
+        let is_number = |id: &usize| declared.parameters.contains(id) && self.program.variables[*id].ty.is_scalar();
+        let (first, rest): (Vec<usize>, Vec<usize>) = own.into_iter().partition(is_number);
         for id in first.into_iter().chain(rest) {
             let variable = &self.program.variables[id];
             let mut leaves = Vec::new();
@@ -230,11 +231,20 @@ impl Generator<'_> {
             name = format!("{}'{copy}", self.program.processes[process].name);
             copy += 1;
         }
-        self.kinds.push(Kind { name, frame: 0, params: 0, locals: Vec::new(), outer: Vec::new(), hidden: HashMap::new() });
+        self.kinds.push(Kind {
+            name,
+            frame: 0,
+            params: 0,
+            locals: Vec::new(),
+            outer: Vec::new(),
+            carried: Vec::new(),
+            hidden: HashMap::new(),
+        });
         self.kind_index.insert((process, key.clone()), number);
         let frame = self.new_frame(process, number, parent, false);
         let parameters = &self.program.processes[process].parameters;
-        let values = parameters.iter().filter(|id| !self.program.variables[**id].reference).count();
+        let is_number = |id: &&usize| !self.program.variables[**id].reference && self.program.variables[**id].ty.is_scalar();
+        let values = parameters.iter().filter(is_number).count();
         let mut params = values;
         // Locals that are not parameters must come after all parameters.
         let rest = self.kinds[number].locals.split_off(values);
@@ -254,6 +264,17 @@ impl Generator<'_> {
             let local = new_local(&mut self.kinds[number], &format!("outer{kind}"), Type::Byte, None, Shown::Hidden);
             self.kinds[number].outer.push((kind, local));
             params += 1;
+        }
+        for id in self.composite_values(process) {
+            let variable = &self.program.variables[id];
+            for leaf in leaves_of(self.program, &variable.ty) {
+                for element in 0..length_of(&leaf.dimensions).unwrap_or(1) {
+                    let name = format!("{}{}.{element}", variable.name, leaf.name);
+                    let local = new_local(&mut self.kinds[number], &name, machine_type(&leaf.ty).0, None, Shown::Hidden);
+                    self.kinds[number].carried.push(local);
+                    params += 1;
+                }
+            }
         }
         let added = self.kinds[number].locals.len() - values;
         self.kinds[number].locals.extend(rest);

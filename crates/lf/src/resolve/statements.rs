@@ -2,7 +2,7 @@
 
 use super::{Entity, Resolver};
 use crate::ast::{self, ExpressionKind, Selector, StatementKind};
-use crate::limits::MAX_COPIED;
+use crate::limits::{MAX_COPIED, MAX_CREATED};
 use crate::tree::{
     Action, Argument, Binary, Clause, Communication, Count, Direction, Expression, INTEGER, Kind, Place, Statement, Target, Type, UNSIGNED,
     Variable,
@@ -291,6 +291,7 @@ impl Resolver<'_> {
             return None;
         }
         let mut all = Vec::new();
+        let (mut elements, mut composite) = (0, false);
         for (parameter, argument) in parameters.iter().zip(arguments) {
             let Variable { ty, reference, .. } = self.program.variables[*parameter].clone();
             if reference {
@@ -309,14 +310,13 @@ impl Resolver<'_> {
             let value = self.expression(argument);
             self.fit(&value, &ty, "the parameter");
             self.copied(&ty, argument.span);
-            if concurrent && !ty.is_scalar() && ty != Type::Unknown {
-                self.error(
-                    argument.span,
-                    "a created process takes numbers, sets, characters, Booleans and ports as values",
-                    Some("pass it by reference: VAR, or send it in a message"),
-                );
-            }
+            elements += self.program.elements(&ty);
+            composite |= !ty.is_scalar();
             all.push(Argument::Value(value));
+        }
+        if concurrent && composite && elements > u64::from(MAX_CREATED) {
+            let message = format!("a created process takes at most {MAX_CREATED} values, elements of arrays and records counted");
+            self.error(name.span(), message, Some("pass an array by reference: VAR, or send it in a message"));
         }
         Some(if concurrent { Action::Create(id, all) } else { Action::Call(id, all) })
     }

@@ -57,7 +57,8 @@ impl<'a> Machine<'a> {
     pub fn first(&self) -> State {
         let mut first = State::new();
         let mut main = self.new_process(Kind::Main, Frame::new(0, None), 0, None);
-        main.todo.extend([Todo::Import(1), Todo::Import(0)]);
+        let further = self.program.further.order().into_iter().rev().map(|module| Todo::Import(2 + module));
+        main.todo.extend(further.chain([Todo::Import(1), Todo::Import(0)]));
         first.processes.push(main);
         first
     }
@@ -111,8 +112,14 @@ impl<'a> Machine<'a> {
 
     /// All transitions of a state.
     pub fn ways(&self, state: &State) -> Vec<Way> {
-        let mut ways = Vec::new();
+        self.moves(state).into_iter().map(|(_, way)| way).collect()
+    }
+
+    /// All transitions of a state, each with the process that moves.
+    pub fn moves(&self, state: &State) -> Vec<(usize, Way)> {
+        let (mut ways, mut movers): (Vec<Way>, Vec<usize>) = (Vec::new(), Vec::new());
         for p in 0..state.processes.len() {
+            movers.resize(ways.len(), p.wrapping_sub(1));
             match &state.processes[p].status {
                 Status::New | Status::Ready => self.action(state.clone(), p, None, &mut ways),
                 Status::Choosing(number) => {
@@ -141,8 +148,9 @@ impl<'a> Machine<'a> {
                 }
             }
         }
+        movers.resize(ways.len(), state.processes.len().wrapping_sub(1));
         ways.iter_mut().filter_map(|(next, _)| next.as_mut()).for_each(|next| self.settle(next));
-        ways
+        movers.into_iter().zip(ways).collect()
     }
 
     /// A process before an endless loop is at the same place as one before the loop's first

@@ -2,7 +2,9 @@
 //! types at their limits.
 
 use super::numbers::is_unsigned;
-use super::{Clause, Condition, GLOBALS, Message, Operator, PORTS, Port, Program, Relation, Set, Statement, Talk, Value, Var, WIDE};
+use super::{
+    Clause, Condition, Further, GLOBALS, Message, Operator, PORTS, Port, Program, Relation, Set, Statement, Talk, Value, Var, WIDE,
+};
 
 /// The process whose statements are generated.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,7 +87,9 @@ impl Program {
         g.room = 4;
         let main = g.main();
         let constant = g.below(3) as i64;
-        Program { main, processes, inner, called, recursive, reader, constant, is_open }
+        let listed = [&[][..], &[0], &[0, 1], &[1, 0], &[1]][g.below(5)].to_vec();
+        let further = Further { listed, first: g.one_in(2), chained: g.one_in(2) };
+        Program { main, processes, inner, called, recursive, reader, constant, further, is_open }
     }
 }
 

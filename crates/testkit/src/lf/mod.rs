@@ -8,6 +8,7 @@
 //! Not generated are prints, which do not change the graph; devices, which have tests of their own;
 //! and periods and deadlines, which make runs depend on time.
 
+mod bisimulation;
 mod evaluate;
 mod generate;
 mod numbers;
@@ -17,7 +18,9 @@ mod text;
 mod values;
 mod watch;
 
+pub use bisimulation::{Edge, Node, compare};
 pub use state::Graph;
+pub use text::visible;
 pub use watch::Watch;
 
 /// A variable.
@@ -280,9 +283,42 @@ pub struct Program {
     reader: Vec<Statement>,
     /// The constant of the imported module.
     constant: i64,
+    /// Which further modules are imported.
+    further: Further,
     /// Whether it receives messages that nobody sends.
     is_open: bool,
 }
+
+/// Modules beside `Helper`, which they import: each changes the variable of `Helper` when it is
+/// initialised. The result shows in which order that happens, and that each does so once.
+#[derive(Clone, Debug, Default)]
+struct Further {
+    /// Those that the main module imports, in this order: 0 is `Second`, 1 is `Third`.
+    listed: Vec<usize>,
+    /// Whether the main module names them before `Helper`.
+    first: bool,
+    /// Whether `Third` imports `Second`, after `Helper`.
+    chained: bool,
+}
+
+impl Further {
+    /// The modules in the order in which they are initialised.
+    fn order(&self) -> Vec<usize> {
+        let mut order = Vec::new();
+        for module in &self.listed {
+            let before = (*module == 1 && self.chained).then_some(0);
+            for module in before.into_iter().chain([*module]) {
+                if !order.contains(&module) {
+                    order.push(module);
+                }
+            }
+        }
+        order
+    }
+}
+
+/// How `Second` and `Third` change the variable of `Helper`.
+const TWISTS: [i64; 2] = [1, 4];
 
 const GLOBALS: usize = 2;
 const PORTS: usize = 2;

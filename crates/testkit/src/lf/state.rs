@@ -1,8 +1,9 @@
 //! The state of a program, and its exploration.
 
+use super::bisimulation::{Edge, Node};
 use super::evaluate::Machine;
 use super::{CALLS, ELEMENTS, GLOBALS, MESSAGES, PORTS, Program, SLOTS, Statement, Var, WIDE, each};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// The result of an exploration.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -13,6 +14,8 @@ pub struct Graph {
     pub deadlocks: usize,
     /// Kinds of faults, in order.
     pub faults: Vec<String>,
+    /// The states, the initial one first.
+    pub nodes: Vec<Node>,
 }
 
 /// A statement that is still to be executed, by its number; or the test at the end of `REPEAT`, or
@@ -23,7 +26,7 @@ pub(super) enum Todo {
     Until(usize),
     Next(usize, i64),
     Return,
-    /// A statement of the body of the imported module.
+    /// A statement of the bodies of the imported modules.
     Import(usize),
 }
 
@@ -142,29 +145,33 @@ impl Program {
     fn explore(&self, machine: &Machine<'_>, most: usize) -> Option<Graph> {
         let first = machine.first();
         let mut graph = Graph::default();
-        let mut seen = HashSet::from([first.clone()]);
-        let mut open = vec![first];
-        while let Some(state) = open.pop() {
-            let ways = machine.ways(&state);
+        let mut known = HashMap::from([(first.clone(), 0)]);
+        let mut states = vec![first];
+        while let Some(state) = states.get(graph.nodes.len()).cloned() {
+            let moves = machine.moves(&state);
             if machine.is_too_long() {
                 return None;
             }
-            if ways.is_empty() && !state.has_ended() {
-                graph.deadlocks += 1;
-            }
-            for (next, fault) in ways {
+            let is_deadlock = moves.is_empty() && !state.has_ended();
+            graph.deadlocks += usize::from(is_deadlock);
+            let mut edges = Vec::new();
+            for (process, (next, fault)) in moves {
                 graph.faults.extend(fault.map(str::to_owned));
-                let Some(next) = next else { continue };
-                graph.transitions += 1;
-                if seen.insert(next.clone()) {
-                    open.push(next);
-                }
+                graph.transitions += usize::from(next.is_some());
+                let target = next.map(|next| {
+                    *known.entry(next.clone()).or_insert_with(|| {
+                        states.push(next);
+                        states.len() - 1
+                    })
+                });
+                edges.push(Edge { process, fault: fault.map(str::to_owned), target });
             }
-            if seen.len() > most {
+            graph.nodes.push(Node { values: state.visible(), is_deadlock, edges });
+            if states.len() > most {
                 return None;
             }
         }
-        graph.states = seen.len();
+        graph.states = states.len();
         graph.faults.sort();
         graph.faults.dedup();
         Some(graph)
@@ -206,6 +213,17 @@ impl State {
             processes: Vec::new(),
             queues: Default::default(),
         }
+    }
+
+    /// The values of what [`super::visible`] names.
+    fn visible(&self) -> Vec<i64> {
+        let mut all: Vec<i64> = self.globals.iter().chain(&self.wide).chain(&self.fields).copied().collect();
+        all.extend(self.tables.iter().flatten());
+        all.extend([i64::from(self.set), i64::from(self.flag), self.letter, self.shared, self.shared]);
+        // Without the port of the imported module, and without `o`, which not all programs have.
+        all.extend(self.ports[..IMPORTED_PORT].iter().map(|channel| *channel as i64));
+        // Numbers of all types as those without a sign with the same 32 bits.
+        all.into_iter().map(|value| i64::from(value as u32)).collect()
     }
 
     pub fn has_ended(&self) -> bool {

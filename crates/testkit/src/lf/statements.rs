@@ -4,7 +4,7 @@ use super::evaluate::{Fatal, Machine, Next};
 use super::numbers::{OVERFLOW, compute, in_32_bits};
 use super::state::{Frame, IMPORTED_PORT, Kind, Process, State, Status, Todo};
 use super::values::{Did, element, fits_type};
-use super::{Operator, Statement, UNSIGNED, Var};
+use super::{Operator, Statement, TWISTS, UNSIGNED, Var};
 
 impl<'a> Machine<'a> {
     /// Executes one statement.
@@ -29,8 +29,10 @@ impl<'a> Machine<'a> {
                 if number == 0 {
                     state.channels = 1;
                     state.ports[IMPORTED_PORT] = 1;
-                } else {
+                } else if number == 1 {
                     state.imported = self.program.constant;
+                } else {
+                    state.imported = (2 * state.imported + TWISTS[number - 2]) % 50;
                 }
                 return Ok(if self.fine { Next::End } else { Next::Statement });
             }

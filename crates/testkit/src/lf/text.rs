@@ -1,24 +1,43 @@
 //! Programs as LF text.
 
-use super::{Clause, Condition, Message, Operator, Port, Program, Relation, Set, Statement, Talk, Value, Var, WIDE};
+use super::{
+    Clause, Condition, ELEMENTS, GLOBALS, Message, Operator, Port, Program, Relation, Set, Statement, TWISTS, Talk, Value, Var, WIDE,
+};
 use std::fmt::Write;
 
 impl Program {
-    /// The text of the module that the program imports, and its name.
-    pub fn imported(&self) -> (&'static str, String) {
-        let text = format!(
+    /// The modules that the program imports: name and text of their files.
+    pub fn imported(&self) -> Vec<(&'static str, String)> {
+        let helper = format!(
             "MODULE Helper;\nCONST K* = {};\nTYPE C* = [s, v(INT8), n(INT8, BOOLEAN)];\nVAR h : INT8;\nPORT hc* : C;\n\
              PROCESS Bump*(VAR r : INT8; by : INT8);\nBEGIN h := INT8((h + by) MOD 50); r := h\nEND Bump;\n\
+             PROCESS Twist*(by : INT8);\nBEGIN h := INT8((2 * h + by) MOD 50)\nEND Twist;\n\
              BEGIN NEW(hc); h := K\nEND Helper.\n",
             self.constant
         );
-        ("Helper.lf", text)
+        let more = if self.further.chained { ", Second" } else { "" };
+        let [second, third] = TWISTS;
+        vec![
+            ("Helper.lf", helper),
+            ("Second.lf", format!("MODULE Second;\nIMPORT Helper;\nBEGIN Helper.Twist({second})\nEND Second.\n")),
+            ("Third.lf", format!("MODULE Third;\nIMPORT Helper{more};\nBEGIN Helper.Twist({third})\nEND Third.\n")),
+        ]
     }
 
-    /// A loader that knows the imported module.
+    /// A loader that knows the imported modules.
     pub fn loader(&self) -> impl FnMut(&str, &str) -> Result<(String, String), String> + use<> {
-        let (name, text) = self.imported();
-        move |wanted, _| if wanted == name { Ok((name.to_owned(), text.clone())) } else { Err("there is no such file".to_owned()) }
+        let modules = self.imported();
+        move |wanted, _| {
+            let module = modules.iter().find(|(name, _)| *name == wanted);
+            module.map(|(name, text)| ((*name).to_owned(), text.clone())).ok_or_else(|| "there is no such file".to_owned())
+        }
+    }
+
+    /// What the main module imports.
+    fn imports(&self) -> String {
+        let mut names: Vec<&str> = self.further.listed.iter().map(|module| ["Second", "Third"][*module]).collect();
+        names.insert(if self.further.first { names.len() } else { 0 }, "Helper");
+        names.join(", ")
     }
 
     /// The main module as LF.
@@ -28,8 +47,9 @@ impl Program {
 
     /// The main module with more declarations.
     pub fn text_with(&self, declarations: &str) -> String {
-        let mut out = String::from(
-            "MODULE Random;\nIMPORT Helper;\nTYPE C = Helper.C; T = RECORD f : INT8; h : ARRAY 2 OF INT8 END; D = [give(C), whole(T)];\n\
+        let mut out = format!("MODULE Random;\nIMPORT {};\n", self.imports());
+        out.push_str(
+            "TYPE C = Helper.C; T = RECORD f : INT8; h : ARRAY 2 OF INT8 END; D = [give(C), whole(T)];\n\
              PORT c0, c1 : C; d : D; ps : ARRAY 2 OF C;\n\
              VAR g0, g1 : INT8; t : ARRAY 2 OF INT8; a, b : T; e : ARRAY 2 OF T; m : SET; q : BOOLEAN; l : CHAR;\n\
              \x20 p0 AT 16 : INT8; p1 AT 16 : INT8; k : RECORD n : INT8; p : C END;",
@@ -66,6 +86,18 @@ impl Program {
         out.push_str("END Random.\n");
         out
     }
+}
+
+/// What can be seen in a state, as expressions of the main module. `State::visible` gives the values.
+pub fn visible() -> Vec<String> {
+    let mut all: Vec<String> = (0..GLOBALS).map(|number| format!("g{number}")).collect();
+    all.extend((0..WIDE.len()).map(|number| format!("w{number}")));
+    let records = ["a", "b", "e[0]", "e[1]"];
+    all.extend(records.iter().map(|record| format!("{record}.f")));
+    let arrays = ["t".to_owned()].into_iter().chain(records.iter().map(|record| format!("{record}.h")));
+    all.extend(arrays.flat_map(|array| (0..ELEMENTS).map(move |number| format!("{array}[{number}]"))));
+    all.extend(["INTEGER(m)", "q", "ORD(l)", "p0", "p1", "c0", "c1", "d", "ps[0]", "ps[1]", "k.p"].map(str::to_owned));
+    all
 }
 
 fn variable(var: Var) -> String {

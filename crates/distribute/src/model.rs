@@ -15,6 +15,7 @@ use crate::shared::Shared;
 use crate::visited::Seen;
 use contract::{Budgeted, CloneSystem, Limits, NoProperty, Store, Traffic};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use store::Plain;
 
 /// The costs of operations, in seconds.
@@ -77,28 +78,35 @@ pub fn predict(system: &dyn CloneSystem, workers: usize, owners: &Owners, thrift
         .collect();
     let mut seconds = 0.0;
     let mut before = vec![Counts::default(); workers];
+    let mut packed = vec![0.0; workers];
     let published = Arc::clone(&shared);
     let mut actors: Vec<&mut dyn Actor> = reaches.iter_mut().map(|reach| reach as &mut dyn Actor).collect();
     let doublings = (workers as f64).log2();
     let parcel = if parcel == 0 { Outbox::usual(workers) } else { parcel };
     let seen = rehearse(&mut actors, 1, parcel, &mut |_, volumes| {
         let mut slowest: f64 = 0.0;
+        let read = |number: &AtomicU64| number.load(Relaxed);
+        let bytes: Vec<u64> = volumes.iter().map(|to| to.iter().sum()).collect();
+        for me in 0..workers {
+            let sent = read(&published.published[me].sent);
+            packed[me] = (sent - before[me].sent) as f64;
+            before[me].sent = sent;
+        }
         for me in 0..workers {
             // The published numbers of a worker show the work it has done.
-            let read = |number: &std::sync::atomic::AtomicU64| number.load(std::sync::atomic::Ordering::Relaxed);
             let (states, steps) = (read(&published.published[me].states), read(&published.published[me].transitions));
             let (new, computed) = (states - before[me].states, steps - before[me].transitions);
             (before[me].states, before[me].transitions) = (states, steps);
-            let sent: u64 = volumes[me].iter().sum();
             let received: u64 = volumes.iter().map(|from| from[me]).sum();
-            let packed = (sent + received) as f64 / 40.0;
+            // The states of one sender are about equally long.
+            let unpacked: f64 = (0..workers).map(|from| packed[from] * volumes[from][me] as f64 / bytes[from].max(1) as f64).sum();
             let messages =
                 volumes[me].iter().chain(volumes.iter().map(|from| &from[me])).map(|&bytes| bytes.div_ceil(parcel as u64)).sum::<u64>();
             let time = new as f64 * costs.state
                 + computed as f64 * costs.step
-                + packed * costs.packed
+                + (packed[me] + unpacked) * costs.packed
                 + messages as f64 * costs.message
-                + sent.max(received) as f64 * costs.byte;
+                + bytes[me].max(received) as f64 * costs.byte;
             slowest = slowest.max(time);
         }
         seconds += slowest + costs.latency * doublings;

@@ -656,12 +656,13 @@ impl<'a, 's> Reach<'a, 's> {
             self.told_full = true;
             out.send_to_all(&[FULL]);
         }
-        let Published { states, transitions, waiting, depth, bytes } = &self.shared.published[self.local];
+        let Published { states, transitions, waiting, depth, bytes, sent } = &self.shared.published[self.local];
         states.store(self.counts.states, Ordering::Relaxed);
         transitions.store(self.counts.transitions, Ordering::Relaxed);
         waiting.store((self.level.ends.len() - self.position + self.next.ends.len()) as u64, Ordering::Relaxed);
         depth.store(self.depth, Ordering::Relaxed);
         bytes.store(search + stored, Ordering::Relaxed);
+        sent.store(self.counts.sent + self.counts.passed_on, Ordering::Relaxed);
         let Some(limit) = self.gauge.limit() else { return };
         let outside = self.gauge.outside(&self.shared);
         let workers = self.shared.published.len().max(1) as u64;

@@ -18,6 +18,8 @@ pub struct Published {
     pub depth: AtomicU64,
     /// Memory of store and search.
     pub bytes: AtomicU64,
+    /// The number of states sent to other workers.
+    pub sent: AtomicU64,
 }
 
 /// What the threads of a process share during a run.
@@ -81,9 +83,8 @@ impl Shared {
         *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.stop.store(false, Ordering::Relaxed);
         for published in &self.published {
-            for number in [&published.states, &published.transitions, &published.waiting, &published.depth, &published.bytes] {
-                number.store(0, Ordering::Relaxed);
-            }
+            let Published { states, transitions, waiting, depth, bytes, sent } = published;
+            [states, transitions, waiting, depth, bytes, sent].into_iter().for_each(|number| number.store(0, Ordering::Relaxed));
         }
     }
 

@@ -12,7 +12,7 @@ use crate::control::{BEAT, Message, SILENCE};
 use crate::line::{Line, LineState};
 use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::trust::{Greeting, Purpose, Secret, admit, greet, random};
+use crate::trust::{Greeting, Purpose, Refused, Secret, admit, greet, random};
 use contract::{Cancel, Observer, Progress, StopReason};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -30,7 +30,9 @@ use timely::communication::allocator::zero_copy::initialize::initialize_networki
 use timely::communication::allocator::{ProcessBuilder, thread::ThreadBuilder};
 use timely::communication::{Hooks, WorkerGuards};
 
-/// The most greetings that are processed at the same time. Others have to wait.
+/// The most greetings that are processed at the same time. Other connections wait in the queue of
+/// the listener, so one that says nothing keeps nobody out: it is refused after a while, and a
+/// process that has waited too long meanwhile tries again.
 const GREETINGS: usize = 64;
 /// The most refusals that are reported, so that a flood of strangers is not.
 const TOLD: usize = 20;
@@ -84,7 +86,8 @@ impl Door {
         thread::Builder::new().name("everypath-door".to_owned()).spawn(move || {
             let busy = Arc::new(AtomicUsize::new(0));
             while !ends.load(Ordering::Acquire) {
-                let Some((stream, from)) = listener.accept().ok().filter(|_| busy.load(Ordering::Acquire) < GREETINGS) else {
+                let may_accept = busy.load(Ordering::Acquire) < GREETINGS;
+                let Some((stream, from)) = may_accept.then(|| listener.accept().ok()).flatten() else {
                     thread::sleep(NAP);
                     continue;
                 };
@@ -601,14 +604,15 @@ fn follow<R: Send + 'static>(seats: &mut Seats<R>, mut control: TcpStream, cance
     }
 }
 
-/// Connects to an address and introduces this process. As long as there is no listener, it tries
-/// again.
+/// Connects to an address and introduces this process. As long as there is no listener, or the
+/// listener has no time, it tries again.
 fn reach(address: &str, secret: &Secret, greeting: &Greeting, until: Instant, cancel: &Cancel) -> Result<TcpStream, TeamError> {
     loop {
         let connected = address.to_socket_addrs().and_then(|mut all| all.next().ok_or_else(|| io::ErrorKind::NotFound.into()));
         match connected.and_then(|to| TcpStream::connect_timeout(&to, SILENCE)) {
             Ok(mut stream) => match greet(&mut stream, secret, greeting) {
                 Ok(()) => return Ok(stream),
+                Err(Refused::Io(_)) if Instant::now() < until && !cancel.is_cancelled() => thread::sleep(NAP * 5),
                 Err(why) => return Err(failed(format_args!("{address} does not let rank {} in: {why}", greeting.rank))),
             },
             Err(error) if Instant::now() >= until || cancel.is_cancelled() => {

@@ -6,7 +6,8 @@ use contract::{
     Budgeted, Cancel, FaultCode, Inserted, Limits, NoProperty, Outcome, Property, Quiet, Safety, StateId, StopReason, Store, StoreFull,
     StoreWorker, Verdict,
 };
-use distribute::{Assembly, Owners, Place, Seat, Secret, Seen, Serve, Start, Team, Thrift, Work, explore, join};
+use distribute::{Assembly, Owners, Place, Seat, Secret, Seen, Serve, Start, Team, Thrift, Work, act, explore, join};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Plain;
@@ -126,16 +127,20 @@ fn job(seed: u64, checks: bool) -> Vec<u8> {
 
 /// Compares a search with the facts; returns how many states were passed on.
 fn compare(team: &mut Team<Outcome>, seed: u64) -> u64 {
+    compare_by(&mut |job| team.ask(job, None, &Cancel::default(), &Quiet).unwrap(), seed)
+}
+
+/// The same for a search that `ask` executes.
+fn compare_by(ask: &mut dyn FnMut(Vec<u8>) -> Outcome, seed: u64) -> u64 {
     let graph = graph(seed);
     let facts = graph.facts();
-    let ask = |team: &mut Team<Outcome>, checks| team.ask(job(seed, checks), None, &Cancel::default(), &Quiet).unwrap();
-    let outcome = ask(team, false);
+    let outcome = ask(job(seed, false));
     let traffic = outcome.statistics.traffic.clone().unwrap();
     let found = (outcome.statistics.states, outcome.statistics.transitions, outcome.statistics.depth);
     assert_eq!(found, (facts.states, facts.transitions, facts.depth), "seed {seed}");
     assert_eq!(outcome.verdict, Verdict::Holds);
     assert_eq!(traffic.states_by_worker.iter().sum::<u64>(), facts.states);
-    let outcome = ask(team, true);
+    let outcome = ask(job(seed, true));
     match (outcome.verdict, facts.shortest_violation) {
         (Verdict::Holds, None) => {}
         (Verdict::Violated(violation), Some(length)) => {
@@ -178,11 +183,33 @@ fn workers_short_of_memory_pass_states_on() {
     }
 }
 
+/// Messages that arrive late and in any order change nothing, also when classes change hands and
+/// states are passed on.
+#[test]
+fn the_order_of_messages_does_not_matter() {
+    let mut passed_on = 0;
+    for workers in 2..=5 {
+        for seed in (0..60).chain(LARGE..LARGE + 20) {
+            for order in 0..2 {
+                let mut ask = |job: Vec<u8>| act(workers, order * 1000 + seed, |seat| search(seat, &job)).swap_remove(0);
+                passed_on += u64::from(compare_by(&mut ask, seed) > 0);
+            }
+        }
+    }
+    assert!(passed_on > 20, "{passed_on}");
+}
+
 /// Runs `with` on a team of `ranks` processes with `threads` workers each.
 fn in_processes(ranks: usize, threads: usize, with: impl FnOnce(&mut Team<Outcome>)) {
+    in_company(ranks, threads, 0, with);
+}
+
+/// The same after so many `strangers` have connected to rank 0, who never say anything.
+fn in_company(ranks: usize, threads: usize, strangers: usize, with: impl FnOnce(&mut Team<Outcome>)) {
     let secret = Secret::random().unwrap();
     let assembly = Assembly::open("127.0.0.1:0", secret.clone()).unwrap();
     let leader = assembly.address().to_string();
+    let _strangers: Vec<_> = (0..strangers).map(|_| TcpStream::connect(&leader).unwrap()).collect();
     let patience = Duration::from_secs(20);
     let others: Vec<_> = (1..ranks as u32)
         .map(|rank| {
@@ -210,6 +237,13 @@ fn processes_find_what_there_is() {
             }
         });
     }
+}
+
+/// More connections that say nothing than greetings are processed at one time: a process of the team
+/// has to wait for its turn, and is admitted.
+#[test]
+fn silent_connections_keep_nobody_out() {
+    in_company(2, 1, 90, |team| drop(compare(team, 3)));
 }
 
 /// A search that is cut off has come as deep as that of one process.

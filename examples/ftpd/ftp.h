@@ -3,7 +3,9 @@
  * Files are reached by openat2 with RESOLVE_IN_ROOT: no path and no symbolic link leads out of the
  * root. Settings are taken from the environment: FTP_PORT, FTP_ROOT, FTP_USERS (a file with lines
  * name:password), FTP_ANONYMOUS (1: anonymous users may read), FTP_ANONYMOUS_WRITES (1: and write),
- * FTP_SESSIONS (how many sessions there may be at a time), FTP_ADDRESS.
+ * FTP_SESSIONS (how many sessions there may be at a time), FTP_PER_ADDRESS (and from one address),
+ * FTP_LOGIN, FTP_IDLE and FTP_CONNECT (seconds until somebody has logged in, for each command, and for
+ * a data connection), FTP_ADDRESS.
  */
 #ifndef FTP_H
 #define FTP_H
@@ -31,16 +33,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FTP_CHUNK = 0x7ffff000 /* what one call may send */, FTP_LINE = 4096, FTP_IDLE = 300, FTP_CONNECT = 60 };
+enum { FTP_CHUNK = 0x7ffff000 /* what one call may send */, FTP_LINE = 4096, FTP_TRIES = 3 /* passwords */, FTP_SESSIONS_MAX = 1000 };
 /* How a transfer ends; ftpd.pch has the same numbers. */
-enum { FTP_DONE = 1, FTP_BROKEN, FTP_FAILED };
+enum { FTP_DONE = 1, FTP_BROKEN, FTP_FAILED, FTP_ABORTED };
 
 struct ftp {
 	int control, data_listener, data, file, root, writes;
 	DIR *folder;
-	char line[FTP_LINE], name[16], argument[FTP_LINE], user[64], where[FTP_LINE], text[FTP_LINE + 64], prefix[FTP_LINE + 2];
-	char buffer[FTP_LINE];
-	int used, taken, command, logged_in, guest, again;
+	char line[FTP_LINE], argument[FTP_LINE], user[64], where[FTP_LINE], text[FTP_LINE + 64], prefix[FTP_LINE + 2];
+	char pattern[FTP_LINE], buffer[FTP_LINE];
+	int used, taken, command, logged_in, guest, again, tries;
+	/* The type and the structure of what is transferred. */
+	int ascii, records;
+	/* In a transfer: bytes of an end of line or a mark that was begun, whether the last mark has
+	 * come, whether the client says nothing more that matters, whether it has sent ABOR. */
+	int held, ended, deaf, aborted;
+	long long begun;
 	struct sockaddr_in peer;
 	int active;
 	long long restart, size;
@@ -52,15 +60,39 @@ static inline const char *ftp_setting(const char *name, const char *otherwise)
 	return value ? value : otherwise;
 }
 
-/* Sessions that run. */
-static volatile sig_atomic_t ftp_running;
+static inline int ftp_number(const char *name, int otherwise)
+{
+	int value = atoi(ftp_setting(name, "0"));
+	return value > 0 && value < 1000000 ? value : otherwise;
+}
 
+/* Milliseconds of a clock that nobody sets. */
+static inline long long ftp_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* --- The listener */
+
+/* A session: a pipe that ends with its process, however that ends, and where the client is. */
+struct ftp_guest {
+	int life;
+	in_addr_t address;
+};
+
+static struct ftp_guest ftp_guests[FTP_SESSIONS_MAX];
+static int ftp_guest_count, ftp_life[2] = { -1, -1 };
+static in_addr_t ftp_address;
+
+/* A session that crashes is no matter of the others. */
 static inline void ftp_ended(int number)
 {
 	int error = errno;
 	(void) number;
 	while (waitpid(-1, NULL, WNOHANG) > 0)
-		ftp_running--;
+		;
 	errno = error;
 }
 
@@ -68,7 +100,7 @@ static inline int ftp_listen(void)
 {
 	struct sigaction ended = { .sa_handler = ftp_ended };
 	struct sockaddr_in address = { 0 };
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1;
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), yes = 1;
 	address.sin_family = AF_INET;
 	address.sin_port = htons((unsigned short) atoi(ftp_setting("FTP_PORT", "2121")));
 	address.sin_addr.s_addr = inet_addr(ftp_setting("FTP_ADDRESS", "127.0.0.1"));
@@ -77,44 +109,93 @@ static inline int ftp_listen(void)
 		perror("ftpd: listen");
 		exit(EXIT_FAILURE);
 	}
+	/* ftp_is_inside asks the system by it. */
+	if (access("/proc/self/fd", X_OK) < 0) {
+		perror("ftpd: /proc/self/fd");
+		exit(EXIT_FAILURE);
+	}
 	sigaction(SIGCHLD, &ended, NULL);
 	return listener;
+}
+
+static inline void ftp_refuse(int control, const char *why)
+{
+	if (send(control, why, strlen(why), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		perror("ftpd: send");
+	close(control);
 }
 
 /* The number of a connection is that of its descriptor, which the handler inherits. */
 static inline int ftp_accept(int listener)
 {
-	int most = atoi(ftp_setting("FTP_SESSIONS", "250"));
+	static struct pollfd wait[1 + FTP_SESSIONS_MAX];
+	int most = ftp_number("FTP_SESSIONS", 250), each = ftp_number("FTP_PER_ADDRESS", 50);
 	for (;;) {
-		int control = accept(listener, NULL, NULL);
-		if (control >= 0 && ftp_running < most)
-			return control;
-		if (control >= 0) {
-			static const char full[] = "421 There are too many connected users, please try later.\r\n";
-			if (write(control, full, sizeof full - 1) < 0)
-				perror("ftpd: write");
-			close(control);
-		} else if (errno != EINTR && errno != ECONNABORTED) {
+		struct sockaddr_in from;
+		socklen_t size = sizeof from;
+		int control, same = 0;
+		wait[0] = (struct pollfd) { listener, POLLIN, 0 };
+		for (int i = 0; i < ftp_guest_count; i++)
+			wait[i + 1] = (struct pollfd) { ftp_guests[i].life, 0, 0 };
+		if (poll(wait, (nfds_t) ftp_guest_count + 1, -1) < 0)
+			continue;
+		for (int i = ftp_guest_count; i-- > 0;)
+			if (wait[i + 1].revents) {
+				close(ftp_guests[i].life);
+				ftp_guests[i] = ftp_guests[--ftp_guest_count];
+			}
+		if (!wait[0].revents)
+			continue;
+		control = accept(listener, (struct sockaddr *) &from, &size);
+		if (control < 0) {
 			/* Out of descriptors or memory: others must end first. */
-			usleep(10000);
+			if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN)
+				usleep(10000);
+			continue;
 		}
+		for (int i = 0; i < ftp_guest_count; i++)
+			same += ftp_guests[i].address == from.sin_addr.s_addr;
+		ftp_address = from.sin_addr.s_addr;
+		if (ftp_guest_count >= most || ftp_guest_count >= FTP_SESSIONS_MAX)
+			ftp_refuse(control, "421 There are too many connected users, please try later.\r\n");
+		else if (same >= each)
+			ftp_refuse(control, "421 There are too many connections from your internet address.\r\n");
+		else
+			return control;
 	}
 }
 
-static inline void ftp_handed_over(int control)
+/* The handler that is started next keeps this end of the pipe open as long as it exists. */
+static inline int ftp_prepare(void)
 {
-	sigset_t child, before;
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child, &before);
-	ftp_running++;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(control);
+	if (pipe2(ftp_life, O_CLOEXEC) < 0) {
+		ftp_life[0] = ftp_life[1] = -1;
+		return 0;
+	}
+	return fcntl(ftp_life[1], F_SETFD, 0) == 0;
 }
+
+/* `handler` is the process that was started for a connection, or 0 if that was not possible. */
+static inline void ftp_hand_over(int control, int handler)
+{
+	if (ftp_life[1] >= 0)
+		close(ftp_life[1]);
+	if (handler > 0) {
+		ftp_guests[ftp_guest_count++] = (struct ftp_guest) { ftp_life[0], ftp_address };
+		close(control);
+	} else {
+		if (ftp_life[0] >= 0)
+			close(ftp_life[0]);
+		ftp_refuse(control, "421 There is no room for another session, please try later.\r\n");
+	}
+	ftp_life[0] = ftp_life[1] = -1;
+}
+
+/* --- Sessions */
 
 static inline void ftp_begin(struct ftp *ftp, int control)
 {
-	struct timeval limit = { FTP_IDLE, 0 };
+	struct timeval limit = { ftp_number("FTP_IDLE", 300), 0 };
 	int yes = 1;
 	/* A session has no terminal, and the scheduler treats it as one of many. */
 	setsid();
@@ -122,6 +203,9 @@ static inline void ftp_begin(struct ftp *ftp, int control)
 	ftp->control = control;
 	ftp->data = ftp->file = ftp->data_listener = -1;
 	strcpy(ftp->where, "/");
+	ftp->begun = ftp_now();
+	/* The defaults of RFC 959. */
+	ftp->ascii = 1;
 	setsockopt(control, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	setsockopt(control, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 	setsockopt(control, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -171,15 +255,17 @@ static inline const char *ftp_words(const struct ftp *ftp, int code)
 	case 225:
 		return "No transfer to ABOR.";
 	case 226:
-		return "Transfer complete.";
+		return ftp->aborted ? "ABOR successful." : "Transfer complete.";
 	case 230:
 		return ftp->command == 2 && ftp->again ? "Already logged in." : "Login successful.";
 	case 331:
 		return "Please specify the password.";
+	case 421:
+		return "Timeout.";
 	case 425:
 		return "Use PORT or PASV first.";
 	case 426:
-		return "Failure writing network stream.";
+		return ftp->aborted ? "Transfer aborted." : "Failure writing network stream.";
 	case 451:
 		return "Failure reading local file.";
 	case 500:
@@ -211,10 +297,20 @@ static inline int ftp_command(struct ftp *ftp)
 {
 	static const char *const names[] = { "USER", "PASS", "SYST", "QUIT", "PORT", "PASV", "EPSV", "TYPE", "MODE", "STRU", "RETR", "STOR",
 		"NOOP", "LIST", "NLST", "CWD", "PWD", "DELE", "MKD", "RMD", "SIZE", "REST", "ABOR" };
-	enum { KNOWN = sizeof names / sizeof names[0], OTHER_COMMAND = KNOWN + 1, GONE_COMMAND = KNOWN + 2 };
+	enum { KNOWN = sizeof names / sizeof names[0], OTHER_COMMAND = KNOWN + 1, GONE_COMMAND, IDLE_COMMAND };
 	int length = 0, too_long = 0;
+	/* A line has a limit, however slowly it comes, and so has all that is before the login. */
+	long long end = ftp_now() + 1000LL * ftp_number("FTP_IDLE", 300), login = ftp->begun + 1000LL * ftp_number("FTP_LOGIN", 30);
+	if (!ftp->logged_in && login < end)
+		end = login;
 	for (;;) {
 		if (ftp->taken == ftp->used) {
+			struct pollfd wait = { ftp->control, POLLIN, 0 };
+			long long rest = end - ftp_now();
+			if (rest <= 0)
+				return ftp->command = IDLE_COMMAND;
+			if (poll(&wait, 1, (int) rest) <= 0)
+				continue;
 			ssize_t got = recv(ftp->control, ftp->buffer, sizeof ftp->buffer, 0);
 			if (got < 0 && errno == EINTR)
 				continue;
@@ -254,6 +350,19 @@ static inline int ftp_command(struct ftp *ftp)
 	return ftp->command;
 }
 
+/* Guessing takes time, and a session has few guesses. */
+static inline int ftp_wrong_password(struct ftp *ftp)
+{
+	ftp->tries++;
+	sleep(1);
+	return 0;
+}
+
+static inline int ftp_may_try(const struct ftp *ftp)
+{
+	return ftp->tries < FTP_TRIES;
+}
+
 static inline int ftp_password(struct ftp *ftp)
 {
 	char line[256], wanted[256];
@@ -262,7 +371,8 @@ static inline int ftp_password(struct ftp *ftp)
 	if (strcasecmp(ftp->user, "anonymous") == 0 || strcasecmp(ftp->user, "ftp") == 0) {
 		ftp->writes = atoi(ftp_setting("FTP_ANONYMOUS_WRITES", "0"));
 		ftp->guest = 1;
-		return ftp->logged_in = atoi(ftp_setting("FTP_ANONYMOUS", "0")) != 0;
+		ftp->logged_in = atoi(ftp_setting("FTP_ANONYMOUS", "0")) != 0;
+		return ftp->logged_in || ftp_wrong_password(ftp);
 	}
 	users = fopen(ftp_setting("FTP_USERS", "/nonexistent"), "re");
 	snprintf(wanted, sizeof wanted, "%.60s:%.180s", ftp->user, ftp->argument);
@@ -272,8 +382,9 @@ static inline int ftp_password(struct ftp *ftp)
 	}
 	if (users)
 		fclose(users);
-	ftp->writes = found;
-	return ftp->logged_in = found;
+	ftp->guest = 0;
+	ftp->writes = ftp->logged_in = found;
+	return found || ftp_wrong_password(ftp);
 }
 
 static inline int ftp_type(struct ftp *ftp)
@@ -283,6 +394,7 @@ static inline int ftp_type(struct ftp *ftp)
 	int local = c == 'L' && (strcmp(ftp->argument + 1, " 8") == 0 || strcmp(ftp->argument + 1, "8") == 0);
 	if (c != 'I' && c != 'A' && !local)
 		return ftp_say(ftp, "Unrecognised TYPE command."), 0;
+	ftp->ascii = c == 'A';
 	ftp_say(ftp, c == 'A' ? "Switching to ASCII mode." : "Switching to Binary mode.");
 	return 1;
 }
@@ -296,15 +408,18 @@ static inline int ftp_mode(struct ftp *ftp)
 
 static inline int ftp_structure(struct ftp *ftp)
 {
-	int good = toupper((unsigned char) ftp->argument[0]) == 'F' && !ftp->argument[1];
-	ftp_say(ftp, good ? "Structure set to F." : "Bad STRU command.");
-	return good;
+	int c = toupper((unsigned char) ftp->argument[0]), good = (c == 'F' || c == 'R') && !ftp->argument[1];
+	if (!good)
+		return ftp_say(ftp, "Bad STRU command."), 0;
+	ftp->records = c == 'R';
+	ftp_say(ftp, "Structure set to %c.", c);
+	return 1;
 }
 
 /* The argument as a path from the root, without `.`, `..` and empty parts. */
 static inline int ftp_path(const struct ftp *ftp, const char *given, char *out, size_t size)
 {
-	char all[2 * FTP_LINE], *part, *rest = NULL;
+	char all[2 * FTP_LINE + 4], *part, *rest = NULL;
 	size_t length = 0;
 	snprintf(all, sizeof all, "%s/%s", given[0] == '/' ? "" : ftp->where, given);
 	out[0] = 0;
@@ -507,9 +622,9 @@ static inline int ftp_is_inside(const struct ftp *ftp)
 	length = readlink(link, root, sizeof root);
 	snprintf(link, sizeof link, "/proc/self/fd/%d", opened);
 	whole = readlink(link, found, sizeof found);
-	/* Without /proc nothing can be said. */
+	/* What cannot be known is not so. */
 	if (length <= 0 || whole <= 0)
-		return 1;
+		return 0;
 	if (length == 1)
 		return found[0] == '/';
 	return whole >= length && memcmp(root, found, (size_t) length) == 0 && (whole == length || found[length] == '/');
@@ -528,12 +643,22 @@ static inline int ftp_open(struct ftp *ftp)
 	ftp->prefix[0] = 0;
 	if (lists && argument[0])
 		snprintf(ftp->prefix, sizeof ftp->prefix, "%s%s", argument, argument[strlen(argument) - 1] == '/' ? "" : "/");
+	ftp->pattern[0] = 0;
 	if (!ftp_path(ftp, argument, path, sizeof path))
 		return 0;
 	if (stores)
 		ftp->file = ftp_inside(ftp, path, O_WRONLY | O_CREAT | (ftp->restart ? 0 : O_TRUNC), 0666);
 	else
 		ftp->file = ftp_inside(ftp, path, lists ? O_RDONLY | O_DIRECTORY : O_RDONLY | O_NONBLOCK, 0);
+	if (lists && ftp->file < 0 && argument[0]) {
+		/* It may be a file, or a pattern for files in a folder. */
+		const char *slash = strrchr(argument, '/');
+		int length = slash ? (int) (slash - argument) + 1 : 0;
+		snprintf(ftp->pattern, sizeof ftp->pattern, "%s", argument + length);
+		snprintf(ftp->prefix, sizeof ftp->prefix, "%.*s", length, argument);
+		if (ftp->pattern[0] && ftp_path(ftp, ftp->prefix, path, sizeof path))
+			ftp->file = ftp_inside(ftp, path, O_RDONLY | O_DIRECTORY, 0);
+	}
 	if (ftp->file >= 0 && (fstat(ftp->file, &found) < 0 || (!lists && !S_ISREG(found.st_mode))))
 		ftp_close(&ftp->file);
 	if (ftp->file < 0 && !lists)
@@ -550,9 +675,8 @@ static inline int ftp_open(struct ftp *ftp)
 
 static inline int ftp_reach(struct ftp *ftp)
 {
-	struct timeval limit = { FTP_IDLE, 0 };
 	if (ftp->active) {
-		struct timeval connecting = { FTP_CONNECT, 0 };
+		struct timeval connecting = { ftp_number("FTP_CONNECT", 60), 0 };
 		ftp->data = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		setsockopt(ftp->data, SOL_SOCKET, SO_SNDTIMEO, &connecting, sizeof connecting);
 		if (ftp->data < 0 || connect(ftp->data, (struct sockaddr *) &ftp->peer, sizeof ftp->peer) < 0)
@@ -562,7 +686,7 @@ static inline int ftp_reach(struct ftp *ftp)
 		struct pollfd wait[] = { { ftp->data_listener, POLLIN, 0 }, { ftp->control, POLLRDHUP, 0 } };
 		struct sockaddr_in client, from;
 		socklen_t size = sizeof client;
-		while (poll(wait, 2, FTP_CONNECT * 1000) < 0 && errno == EINTR)
+		while (poll(wait, 2, 1000 * ftp_number("FTP_CONNECT", 60)) < 0 && errno == EINTR)
 			;
 		if (!(wait[0].revents & POLLIN))
 			return 0;
@@ -572,9 +696,7 @@ static inline int ftp_reach(struct ftp *ftp)
 		if (ftp->data < 0 || getpeername(ftp->control, (struct sockaddr *) &client, &size) < 0 || client.sin_addr.s_addr != from.sin_addr.s_addr)
 			return 0;
 	}
-	setsockopt(ftp->data, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-	setsockopt(ftp->data, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-	return 1;
+	return fcntl(ftp->data, F_SETFL, O_NONBLOCK) == 0;
 }
 
 static inline int ftp_connect(struct ftp *ftp)
@@ -586,8 +708,107 @@ static inline int ftp_connect(struct ftp *ftp)
 	else if (ftp->command == 12)
 		ftp_say(ftp, "Ok to send data.");
 	else
-		ftp_say(ftp, "Opening BINARY mode data connection for %.2000s (%lld bytes).", ftp->argument, ftp->size);
+		ftp_say(ftp, "Opening %s mode data connection for %.2000s (%lld bytes).", ftp->ascii ? "ASCII" : "BINARY", ftp->argument, ftp->size);
 	return 1;
+}
+
+/* --- Transfers. While one goes on, the client may send ABOR. */
+
+/* Whether the next command is ABOR, which is then taken. Another one waits until the transfer has
+ * ended. */
+static inline int ftp_is_aborted(struct ftp *ftp)
+{
+	static const char name[] = "ABOR";
+	size_t seen = 0;
+	int good = 1;
+	memmove(ftp->buffer, ftp->buffer + ftp->taken, (size_t) (ftp->used - ftp->taken));
+	ftp->used -= ftp->taken;
+	ftp->taken = 0;
+	if (ftp->used < (int) sizeof ftp->buffer) {
+		ssize_t got = recv(ftp->control, ftp->buffer + ftp->used, sizeof ftp->buffer - (size_t) ftp->used, MSG_DONTWAIT);
+		if (got > 0)
+			ftp->used += (int) got;
+		else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+			ftp->deaf = 1;
+	}
+	for (int i = 0; i < ftp->used; i++) {
+		unsigned char c = (unsigned char) ftp->buffer[i];
+		if (c == '\n') {
+			ftp->aborted = good && seen == sizeof name - 1;
+			ftp->deaf = 1;
+			if (ftp->aborted)
+				ftp->taken = i + 1;
+			return ftp->aborted;
+		}
+		if (c == '\r' || c == 0 || c >= 0xf0)
+			continue;
+		good = good && seen < sizeof name - 1 && toupper(c) == name[seen];
+		seen++;
+	}
+	ftp->deaf |= !good || ftp->used == (int) sizeof ftp->buffer;
+	return 0;
+}
+
+/* Waits until the data connection is ready: 0, or how the transfer ends otherwise. */
+static inline int ftp_await(struct ftp *ftp, short events)
+{
+	for (;;) {
+		struct pollfd wait[] = { { ftp->data, events, 0 }, { ftp->control, ftp->deaf ? 0 : POLLIN, 0 } };
+		int ready = poll(wait, 2, 1000 * ftp_number("FTP_IDLE", 300));
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready <= 0)
+			return FTP_BROKEN;
+		if (wait[1].revents & POLLIN && ftp_is_aborted(ftp))
+			return FTP_ABORTED;
+		if (wait[1].revents & (POLLERR | POLLHUP | POLLNVAL))
+			return FTP_BROKEN;
+		if (wait[0].revents)
+			return 0;
+	}
+}
+
+/* Bytes to the client: 0, or how the transfer ends. */
+static inline int ftp_put(struct ftp *ftp, const char *bytes, size_t length)
+{
+	while (length > 0) {
+		int end = ftp_await(ftp, POLLOUT);
+		ssize_t put = end ? 0 : send(ftp->data, bytes, length, MSG_NOSIGNAL);
+		if (end)
+			return end;
+		if (put < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (put <= 0)
+			return FTP_BROKEN;
+		bytes += put;
+		length -= (size_t) put;
+	}
+	return 0;
+}
+
+/* Whether a name fits a pattern with `*` and `?`. The time is at most the product of their lengths,
+ * because only the last star is tried again. */
+static inline int ftp_fits(const char *pattern, const char *name)
+{
+	const char *star = NULL, *from = NULL;
+	if (name[0] == '.' && pattern[0] != '.')
+		return 0;
+	while (*name) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			from = name;
+		} else if (*pattern == '?' || *pattern == *name) {
+			pattern++;
+			name++;
+		} else if (star) {
+			pattern = star;
+			name = ++from;
+		} else
+			return 0;
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
 }
 
 static inline int ftp_compare(const void *a, const void *b)
@@ -595,15 +816,35 @@ static inline int ftp_compare(const void *a, const void *b)
 	return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
+/* A line of a listing; nothing if the file is gone. */
+static inline int ftp_entry(const struct ftp *ftp, const char *name, char *line, size_t size)
+{
+	char when[32], rights[11] = "----------";
+	struct stat found;
+	struct tm date;
+	if (ftp->command == 15)
+		return snprintf(line, size, "%s%s\r\n", ftp->prefix, name);
+	if (fstatat(dirfd(ftp->folder), name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	rights[0] = S_ISDIR(found.st_mode) ? 'd' : S_ISLNK(found.st_mode) ? 'l' : '-';
+	for (int b = 0; b < 9; b++)
+		if (found.st_mode & (0400 >> b))
+			rights[b + 1] = "rwx"[b % 3];
+	gmtime_r(&found.st_mtime, &date);
+	strftime(when, sizeof when, time(NULL) - found.st_mtime > 180 * 86400 ? "%b %d  %Y" : "%b %d %H:%M", &date);
+	return snprintf(line, size, "%s%5lu %-8u %-8u %8lld %s %s\r\n", rights, (unsigned long) found.st_nlink, found.st_uid, found.st_gid,
+		(long long) found.st_size, when, name);
+}
+
 static inline int ftp_list(struct ftp *ftp)
 {
+	static char block[1 << 16];
 	char **names = NULL;
-	size_t count = 0, room = 0;
-	int good = 1;
+	size_t count = 0, room = 0, used = 0;
+	int end = 0;
 	struct dirent *entry;
-	time_t now = time(NULL);
 	while (ftp->folder && (entry = readdir(ftp->folder))) {
-		if (entry->d_name[0] == '.')
+		if (ftp->pattern[0] ? !ftp_fits(ftp->pattern, entry->d_name) : entry->d_name[0] == '.')
 			continue;
 		if (count == room) {
 			char **more = realloc(names, (room = room ? 2 * room : 64) * sizeof *names);
@@ -618,83 +859,166 @@ static inline int ftp_list(struct ftp *ftp)
 	if (names)
 		qsort(names, count, sizeof *names, ftp_compare);
 	for (size_t i = 0; i < count; i++) {
-		char line[FTP_LINE], when[32], rights[11] = "----------";
-		struct stat found;
-		struct tm date;
-		int length;
-		if (good && ftp->command == 15) {
-			length = snprintf(line, sizeof line, "%s%s\r\n", ftp->prefix, names[i]);
-			if (length >= (int) sizeof line)
-				length = (int) sizeof line - 1;
-			good = ftp_write(ftp->data, line, (size_t) length);
-		} else if (good && fstatat(dirfd(ftp->folder), names[i], &found, AT_SYMLINK_NOFOLLOW) == 0) {
-			rights[0] = S_ISDIR(found.st_mode) ? 'd' : S_ISLNK(found.st_mode) ? 'l' : '-';
-			for (int b = 0; b < 9; b++)
-				if (found.st_mode & (0400 >> b))
-					rights[b + 1] = "rwx"[b % 3];
-			gmtime_r(&found.st_mtime, &date);
-			strftime(when, sizeof when, now - found.st_mtime > 180 * 86400 ? "%b %d  %Y" : "%b %d %H:%M", &date);
-			length = snprintf(line, sizeof line, "%s%5lu %-8u %-8u %8lld %s %s\r\n", rights, (unsigned long) found.st_nlink, found.st_uid,
-				found.st_gid, (long long) found.st_size, when, names[i]);
-			good = ftp_write(ftp->data, line, (size_t) length);
+		char line[2 * FTP_LINE];
+		int length = end ? 0 : ftp_entry(ftp, names[i], line, sizeof line);
+		if (length > 0 && length < (int) sizeof line) {
+			if (used + (size_t) length > sizeof block) {
+				end = ftp_put(ftp, block, used);
+				used = 0;
+			}
+			memcpy(block + used, line, (size_t) length);
+			used += (size_t) length;
 		}
 		free(names[i]);
 	}
 	free(names);
-	ftp_say(ftp, "Directory send OK.");
-	return good;
+	if (!end)
+		end = ftp_put(ftp, block, used);
+	if (!end)
+		ftp_say(ftp, "Directory send OK.");
+	return end ? end : FTP_DONE;
 }
 
-/* A file to the client. The system copies it; without help of the system it is read and written. */
-static inline int ftp_send_file(struct ftp *ftp)
+/* Bytes of a file as they are transferred: at most twice as many. In text, lines end as on the
+ * network; with records, the end of a line is the end of a record. */
+static inline size_t ftp_encode(const struct ftp *ftp, const char *from, size_t count, char *to)
 {
-	static char block[1 << 16];
-	int copies = 1;
-	off_t before = lseek(ftp->file, 0, SEEK_CUR);
-	for (;;) {
-		ssize_t got = copies ? sendfile(ftp->data, ftp->file, NULL, FTP_CHUNK) : read(ftp->file, block, sizeof block);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0 && copies && (errno == EINVAL || errno == ENOSYS) && lseek(ftp->file, 0, SEEK_CUR) == before) {
-			copies = 0;
+	size_t length = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (from[i] == '\n' && ftp->ascii) {
+			to[length++] = ftp->records ? '\377' : '\r';
+			to[length++] = ftp->records ? 1 : '\n';
 			continue;
 		}
+		if (from[i] == '\377' && ftp->records)
+			to[length++] = '\377';
+		to[length++] = from[i];
+	}
+	return length;
+}
+
+/* The reverse: at most one byte more, which was held back before. */
+static inline size_t ftp_decode(struct ftp *ftp, const char *from, size_t count, char *to)
+{
+	size_t length = 0;
+	for (size_t i = 0; i < count && !ftp->ended; i++) {
+		char c = from[i];
+		int held = ftp->held;
+		ftp->held = 0;
+		if (held == 0xff) {
+			/* The end of a record, of the file, of both, or the byte itself. */
+			if ((c == 1 || c == 3) && ftp->ascii)
+				to[length++] = '\n';
+			ftp->ended = c == 2 || c == 3;
+			if (c == '\377')
+				to[length++] = c;
+			continue;
+		}
+		if (held == '\r' && c != '\n')
+			to[length++] = '\r';
+		if (ftp->records && c == '\377')
+			ftp->held = 0xff;
+		else if (ftp->ascii && !ftp->records && c == '\r')
+			ftp->held = '\r';
+		else
+			to[length++] = c;
+	}
+	return length;
+}
+
+/* A file to the client, read and written. */
+static inline int ftp_send_copied(struct ftp *ftp)
+{
+	static char block[1 << 16], coded[1 << 17];
+	for (;;) {
+		ssize_t got = read(ftp->file, block, sizeof block);
+		int end;
+		if (got < 0 && errno == EINTR)
+			continue;
 		if (got < 0)
-			return !copies || errno == EIO ? FTP_FAILED : FTP_BROKEN;
+			return FTP_FAILED;
 		if (got == 0)
 			break;
-		if (!copies && !ftp_write(ftp->data, block, (size_t) got))
-			return FTP_BROKEN;
+		end = ftp_put(ftp, coded, ftp_encode(ftp, block, (size_t) got, coded));
+		if (end)
+			return end;
+	}
+	if (ftp->records) {
+		int end = ftp_put(ftp, "\377\2", 2);
+		return end ? end : FTP_DONE;
 	}
 	return FTP_DONE;
+}
+
+/* A file to the client. The system copies it if its bytes are not changed. */
+static inline int ftp_send_file(struct ftp *ftp)
+{
+	off_t before = lseek(ftp->file, 0, SEEK_CUR);
+	if (ftp->ascii || ftp->records)
+		return ftp_send_copied(ftp);
+	for (;;) {
+		int end = ftp_await(ftp, POLLOUT);
+		ssize_t got = end ? 0 : sendfile(ftp->data, ftp->file, NULL, FTP_CHUNK);
+		if (end)
+			return end;
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got < 0 && (errno == EINVAL || errno == ENOSYS) && lseek(ftp->file, 0, SEEK_CUR) == before)
+			return ftp_send_copied(ftp);
+		if (got < 0)
+			return errno == EIO ? FTP_FAILED : FTP_BROKEN;
+		if (got == 0)
+			return FTP_DONE;
+	}
+}
+
+static inline int ftp_keep(struct ftp *ftp, const char *bytes, size_t length)
+{
+	while (length > 0) {
+		ssize_t put = write(ftp->file, bytes, length);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return ftp_say(ftp, "Failure writing to local file."), 0;
+		bytes += put;
+		length -= (size_t) put;
+	}
+	return 1;
 }
 
 /* A file from the client. */
 static inline int ftp_receive_file(struct ftp *ftp)
 {
-	static char block[1 << 18];
-	ssize_t got;
-	while ((got = recv(ftp->data, block, sizeof block, 0)) != 0) {
-		if (got < 0 && errno == EINTR)
+	static char block[1 << 18], plain[(1 << 18) + 1];
+	int coded = ftp->ascii || ftp->records;
+	ftp->held = ftp->ended = 0;
+	while (!ftp->ended) {
+		int end = ftp_await(ftp, POLLIN);
+		ssize_t got = end ? 0 : recv(ftp->data, block, sizeof block, 0);
+		size_t length;
+		if (end == FTP_ABORTED)
+			return end;
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		if (got < 0)
+		if (end || got < 0 || (got == 0 && ftp->records))
 			return ftp_say(ftp, "Failure reading network stream."), FTP_BROKEN;
-		for (ssize_t put = 0; put < got;) {
-			ssize_t now = write(ftp->file, block + put, (size_t) (got - put));
-			if (now < 0 && errno == EINTR)
-				continue;
-			if (now <= 0)
-				return ftp_say(ftp, "Failure writing to local file."), FTP_FAILED;
-			put += now;
-		}
+		if (got == 0)
+			break;
+		length = coded ? ftp_decode(ftp, block, (size_t) got, plain) : (size_t) got;
+		if (!ftp_keep(ftp, coded ? plain : block, length))
+			return FTP_FAILED;
 	}
-	return FTP_DONE;
+	return ftp->held != '\r' || ftp_keep(ftp, "\r", 1) ? FTP_DONE : FTP_FAILED;
 }
 
 static inline int ftp_transfer(struct ftp *ftp)
 {
+	ftp->deaf = ftp->aborted = 0;
+	/* What has come before the transfer is waiting in the buffer. */
+	if (ftp->taken < ftp->used && ftp_is_aborted(ftp))
+		return FTP_ABORTED;
 	if (ftp->command == 14 || ftp->command == 15)
-		return ftp_list(ftp) ? FTP_DONE : FTP_BROKEN;
+		return ftp_list(ftp);
 	return ftp->command == 11 ? ftp_send_file(ftp) : ftp_receive_file(ftp);
 }
 
@@ -706,7 +1030,7 @@ static inline void ftp_disconnect(struct ftp *ftp)
 	if (ftp->folder)
 		closedir(ftp->folder);
 	ftp->folder = NULL;
-	ftp->active = 0;
+	ftp->active = ftp->aborted = 0;
 	ftp->restart = 0;
 }
 

@@ -102,6 +102,130 @@ fn an_outcome_that_the_model_leaves_out_is_found() {
     assert!(text(&out.stdout).contains("x = 2") && text(&out.stdout).contains("x = 0; x = 1"), "{}", text(&out.stdout));
 }
 
+/// Globals, arrays and fields that a piece computes are compared like local variables, and those of
+/// an atomic sequence at its end.
+#[test]
+fn all_variables_that_a_piece_computes_are_compared() {
+    if !can_build() {
+        return;
+    }
+    let folder = folder("computed");
+    let types = "typedef In { byte k; bool t };\ntypedef S { byte f; short g[2]; In in[2]; mtype m };\nmtype = { red, green };\n";
+    let head =
+        format!("{types}byte x;\nshort list[3];\nS s;\nS arr[2];\nbool flag;\nactive proctype A() {{\n\tint own, mine[2];\n\tS here;\n");
+    // The pieces of the model and of the program, and whether they agree.
+    let cases = [
+        ("x = 1", "x = 1;", true),
+        ("x = 1", "now.x = 2;", false),
+        ("list[1] = 1", "list[1] = 1;", true),
+        ("list[1] = 1", "now.list[2] = 1;", false),
+        ("s.g[1] = -7; s.m = green", "s.g[1] = -7; s.m = green;", true),
+        ("s.g[1] = -7; s.m = green", "s.g[1] = -7; s.m = red;", false),
+        ("arr[1].in[1].t = true", "arr[1].in[1].t = 1;", true),
+        ("arr[1].in[1].t = true", "arr[1].in[0].t = 1;", false),
+        ("mine[1] = 4", "PA->mine[1] = 4;", true),
+        ("mine[1] = 4", "mine[0] = 4;", false),
+        ("here.in[1].k = 4; flag = true", "here.in[1].k = 4; ++flag;", true),
+        ("here.in[1].k = 4; flag = true", "here.in[1].k = 5; ++flag;", false),
+        ("own = 3", "own++; own += 2;", true),
+        ("own = 3", "own--;", false),
+    ];
+    let body = |piece: usize, (model, program, _): (&str, &str, bool)| {
+        let pair = format!("promela_MS {{ {model} }}; c_code_IS {{ {program} }}");
+        match piece % 3 {
+            0 => format!("\t{pair}\n"),
+            // In an atomic sequence the model goes on at once.
+            1 => format!("\tatomic {{ {pair}; own = own + 1; x = x + 1 }}\n"),
+            _ => format!("\tatomic {{ x = 9; {pair}; byte inner; inner = 1; x = x + 1 }}\n"),
+        }
+    };
+    // One program has all of them, and the first value decides which is executed.
+    for variant in 0..3 {
+        let mut text = format!(
+            "{head}\tbyte which;\n\tc_code_IS {{ which = atoi(getenv(\"WHICH\")); }};\n\tpromela_MS {{ select (which : 0 .. {}) }};\n\tif\n",
+            cases.len() - 1
+        );
+        for (number, case) in cases.into_iter().enumerate() {
+            text.push_str(&format!("\t:: which == {number} ->\n{}", body(variant, case)));
+        }
+        text.push_str("\tfi\n}\n");
+        std::fs::write(folder.0.join("m.pch"), text).expect("a file");
+        let out = everypath(&["generate", "m.pch", "-o", "out"], &folder.0);
+        assert_eq!(out.status.code(), Some(0), "{}", text_of(&out));
+        let made = folder.0.join("out");
+        let out = Command::new("make").args(["-s", "CFLAGS=-O0"]).current_dir(&made).output().expect("make");
+        assert!(out.status.success(), "{}", text_of(&out));
+        for (number, case) in cases.into_iter().enumerate() {
+            let _ = std::fs::remove_file(made.join("trace"));
+            let mut run = Command::new("timeout");
+            run.args(["20", "./init"]).env("EP_TRACE", "trace").env("WHICH", number.to_string()).current_dir(&made);
+            assert!(run.status().expect("the program").success(), "{case:?}");
+            let out = everypath(&["conform", "m.pch", "out/trace"], &folder.0);
+            let trace = std::fs::read_to_string(made.join("trace")).expect("the trace");
+            assert_eq!(out.status.code(), Some(i32::from(!case.2)), "{variant} {case:?}: {}\n{trace}", text_of(&out));
+        }
+    }
+}
+
+/// A Cargo project is generated and built without a network, and its run is a path of the model.
+#[test]
+fn a_program_in_rust_is_a_path_of_the_model() {
+    let folder = folder("rust");
+    let model = "chan q = [1] of { byte };\nbyte sum;\nproctype Worker(byte n) {\n\tbyte v;\n\tpromela_MS { if :: v = n :: v = n + 1 fi };\n\
+                 \tc_code_IS { v = n + 1; };\n\tq!v\n}\ninit {\n\tbyte got, i;\n\trun Worker(3); run Worker(5);\n\tdo\n\t:: i < 2 -> q?got; sum = sum + got; i++\n\
+                 \t:: else -> break\n\tod;\n\tprintf(\"%d\\n\", sum);\n\tassert(sum != LIMIT)\n}\n";
+    for (limit, status, verdict) in [("99", 0, "conforms"), ("10", 1, "fails")] {
+        std::fs::write(folder.0.join("m.pch"), model.replace("LIMIT", limit)).expect("a file");
+        let out = everypath(&["generate", "m.pch", "-o", "out", "--target", "rust"], &folder.0);
+        assert_eq!(out.status.code(), Some(0), "{}", text_of(&out));
+        let made = folder.0.join("out");
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--offline", "--quiet", "--target-dir", "target"]).current_dir(&made);
+        let out = build.output().expect("cargo");
+        assert!(out.status.success(), "{}", text_of(&out));
+        let _ = std::fs::remove_file(made.join("trace"));
+        let mut run = Command::new("timeout");
+        let out = run.args(["20", "target/debug/m"]).env("EP_TRACE", "trace").current_dir(&made).output().expect("the program");
+        assert_eq!((text(&out.stdout).as_str(), out.status.code()), ("10\n", Some(status)), "{}", text_of(&out));
+        let out = everypath(&["conform", "m.pch", "out/trace", "--json"], &folder.0);
+        assert_eq!(out.status.code(), Some(status), "{}", text_of(&out));
+        assert!(text(&out.stdout).contains(&format!("\"verdict\":\"{verdict}\"")), "{}", text_of(&out));
+    }
+    // A line too many is none of the model.
+    let trace = std::fs::read_to_string(folder.0.join("out/trace")).expect("the trace");
+    let step = trace.lines().filter(|line| line.starts_with("step")).nth(3).expect("a step");
+    std::fs::write(folder.0.join("forged"), trace.replacen(step, &format!("{step}\n{step}"), 1)).expect("a file");
+    let out = everypath(&["conform", "m.pch", "forged", "--json"], &folder.0);
+    assert!(text(&out.stdout).contains("departs"), "{}", text_of(&out));
+}
+
+/// A declaration after the first statement stores the initial value where it stands, as in the
+/// model.
+#[test]
+fn a_late_declaration_is_a_step() {
+    if !can_build() {
+        return;
+    }
+    let folder = folder("late");
+    let model = "byte x = 4;\nactive proctype P() {\n\tbyte a;\n\ta = 5;\n\tbyte y = a, list[2];\n\tlist[1] = list[1] + 1;\nagain:\n\tskip;\n\tbyte z = x;\n\tz++;\n\
+                 \tif\n\t:: x > 2 ->\n\t\tbyte inner;\n\t\tinner = inner + 2;\n\t\tx = x - 1;\n\t\tprintf(\"%d %d\\n\", inner, z);\n\t\tgoto again\n\
+                 \t:: else\n\tfi;\n\tpromela_MS { skip };\n\tatomic { x = 1; short last = -2; x = x + 1 }\n\tprintf(\"%d %d\\n\", y, list[1])\n}\n";
+    std::fs::write(folder.0.join("m.pch"), model).expect("a file");
+    let out = everypath(&["generate", "m.pch", "-o", "out"], &folder.0);
+    assert_eq!(out.status.code(), Some(0), "{}", text_of(&out));
+    let made = folder.0.join("out");
+    assert!(Command::new("make").args(["-s", "CFLAGS=-O0"]).current_dir(&made).status().expect("make").success());
+    let out = Command::new("timeout").args(["20", "./init"]).env("EP_TRACE", "trace").current_dir(&made).output().expect("the program");
+    assert_eq!(text(&out.stdout), "2 5\n2 4\n5 1\n", "{}", text_of(&out));
+    let out = everypath(&["conform", "m.pch", "out/trace"], &folder.0);
+    assert_eq!(out.status.code(), Some(0), "{}", text_of(&out));
+}
+
+fn text_of(out: &Output) -> String {
+    text(&out.stdout) + &text(&out.stderr)
+}
+
 #[test]
 fn wrong_traces_and_models_are_refused() {
     let folder = folder("wrong");

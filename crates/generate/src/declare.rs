@@ -65,7 +65,13 @@ impl Generator<'_> {
                     self.warn(variable.span, "a message queue does not wait for the receiver: this rendezvous stays in shared memory");
                 }
                 let carrier = own.copied().unwrap_or(self.options.transport).carrier();
-                (0..length.min(255)).map(|i| format!("{} = ep_channel({capacity}, \"{letters}\", {carrier});", element(i))).collect()
+                let make = |i: i32| {
+                    // What is wrong with a queue of the system is said with the name of the channel.
+                    let label = element(i).replace("globals->", "");
+                    let name = (carrier != Transport::Memory.carrier()).then(|| format!("ep_name(\"{label}\");"));
+                    name.into_iter().chain([format!("{} = ep_channel({capacity}, \"{letters}\", {carrier});", element(i))])
+                };
+                (0..length.min(255)).flat_map(make).collect()
             }
         }
     }

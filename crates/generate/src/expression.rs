@@ -124,7 +124,8 @@ impl Generator<'_> {
                 match condition {
                     Some(condition) => {
                         let condition = self.piece(condition, PieceKind::Expression).text.replace('\n', " ");
-                        format!("(({}) && ({text}))", condition.trim())
+                        let place = self.place(expr.span);
+                        format!("(({}) ? ({text}) : (ep_fault(\"violated: the condition of this piece\", {place}), 0))", condition.trim())
                     }
                     None => format!("({text})"),
                 }

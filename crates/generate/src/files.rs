@@ -6,7 +6,7 @@ use crate::names::number;
 use crate::pieces::{HERE, is_shared_scope, number_lines};
 use crate::{Generator, Options, ProgramLayout};
 use promela::PieceKind;
-use promela::ast::{Embedded, Proctype, Step, Stmt, StmtKind, TypeName, Unit};
+use promela::ast::{Embedded, Initial, Proctype, Step, Stmt, StmtKind, TypeName, Unit};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -159,6 +159,7 @@ impl Generator<'_> {
 
     fn program(&mut self, process: &Proctype, name: &str, starts: &[String]) -> String {
         self.names.locals = HashMap::new();
+        self.inner.clear();
         self.names.lengths = HashMap::new();
         self.process = name.to_owned();
         self.learn_local(&process.body);
@@ -196,6 +197,9 @@ impl Generator<'_> {
             }
         }
         let mut initial = Vec::new();
+        // After the first statement, an initial value is stored where it stands. A constant is stored
+        // at the beginning too, as the thesis has it.
+        let mut begun = false;
         for step in &process.body {
             match step {
                 Step::Declaration(declaration) => {
@@ -204,7 +208,10 @@ impl Generator<'_> {
                         let zero = if matches!(declaration.ty, TypeName::User(_)) || variable.length.is_some() { "{ 0 }" } else { "0" };
                         let _ = writeln!(own, "\t{} = {zero};", self.declarator(declaration, variable));
                         let name = self.names.inside(&variable.name.text);
-                        initial.extend(self.initial(&name, declaration, variable));
+                        let constant = matches!(&variable.initial, Some(Initial::Value(value)) if number(value).is_some());
+                        if !begun || constant {
+                            initial.extend(self.initial(&name, declaration, variable));
+                        }
                     }
                 }
                 Step::Statement(Stmt { kind: StmtKind::EmbeddedDeclarations(fragment), .. }) => {
@@ -215,6 +222,7 @@ impl Generator<'_> {
                     let text = self.piece(fragment, PieceKind::Statements).text;
                     let _ = write!(own, "{place}\t{}\n{HERE}\n", text.trim());
                 }
+                Step::Statement(_) => begun = true,
                 _ => {}
             }
         }

@@ -23,6 +23,7 @@ mod rust;
 mod select;
 mod senders;
 mod statement;
+mod values;
 
 pub use mapping::check as check_mapping;
 pub use options::{Options, ProgramLayout, Transport};
@@ -31,7 +32,7 @@ pub use rust::program as rust_program;
 use promela::Hybrid;
 use promela::ast::{Proctype, Unit};
 use source::{Diagnostic, SourceMap, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The files of a program.
 #[derive(Debug)]
@@ -88,6 +89,11 @@ struct Generator<'a> {
     placed: Vec<String>,
     /// The first place in the shared memory that is free.
     last_place: String,
+    /// Variables that the pieces of the current step have computed: their names in the model, and
+    /// their texts in C.
+    computed: Vec<(String, String)>,
+    /// The variables of the current process that are declared in an inner block.
+    inner: BTreeSet<String>,
     /// The name of the text.
     source: String,
     /// The type of the current process.
@@ -118,6 +124,8 @@ impl<'a> Generator<'a> {
             labels: BTreeMap::new(),
             c: pieces::World::default(),
             placed: Vec::new(),
+            computed: Vec::new(),
+            inner: BTreeSet::new(),
             source: String::new(),
             process: String::new(),
             last_place: "0".to_owned(),

@@ -4,8 +4,8 @@
 //! be changed only by the program, or only by the model. The result of a check then says nothing
 //! about that variable in the program.
 
-use promela::Hybrid;
 use promela::ast::{Declaration, Step, Stmt, StmtKind, Unit};
+use promela::{Hybrid, Meaning, NameUse, PieceKind, outline};
 use source::Diagnostic;
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub fn check(hybrid: &Hybrid) -> Vec<Diagnostic> {
             Some((_, locals)) => globals.union(locals).cloned().collect(),
             None => processes.iter().flat_map(|(_, locals)| locals).chain(&globals).cloned().collect(),
         };
-        let program = pair.program.as_ref().map(|(span, text)| (*span, assigned(text, &known, false)));
+        let program = pair.program.as_ref().map(|(span, text)| (*span, changed_by_program(text, &known)));
         let model = pair.model.as_ref().map(|(span, text)| (*span, assigned(text, &known, true)));
         let (at_program, at_model) = (program.clone().unwrap_or_default().1, model.clone().unwrap_or_default().1);
         if let Some((span, names)) = &program {
@@ -79,8 +79,18 @@ fn in_statement(statement: &Stmt, out: &mut BTreeSet<String>) {
     }
 }
 
-/// The known variables that a text changes. In Promela a received field is a change; in C so is a
-/// variable whose address is passed on.
+/// The known variables that a piece of the program changes. A piece that is no C is Rust.
+fn changed_by_program(text: &str, known: &BTreeSet<String>) -> BTreeSet<String> {
+    let Ok(found) = outline(text, PieceKind::Statements, &BTreeSet::new()) else { return assigned(text, known, false) };
+    let changed = found.names.into_iter().filter(|name| name.usage == NameUse::Changed);
+    let names = changed.map(|name| match name.meaning {
+        Meaning::Free(name) | Meaning::Global(name) | Meaning::Local(_, name) => name,
+    });
+    names.filter(|name| known.contains(name)).collect()
+}
+
+/// The known variables that a text in Promela or Rust changes. In Promela a received field is a
+/// change; in Rust so is a variable that is lent to be changed.
 pub(crate) fn assigned(text: &str, known: &BTreeSet<String>, promela: bool) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for name in known {
@@ -93,11 +103,8 @@ pub(crate) fn assigned(text: &str, known: &BTreeSet<String>, promela: bool) -> B
             let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let whole = !is_part(previous) && previous != '.' && !after.starts_with(is_part);
             let head = rest[..at].trim_end();
-            let arrow = !promela && head.ends_with("->");
-            if whole
-                && !arrow
-                && (changes(after) || (promela && received(text, name)) || (!promela && head.ends_with('&') && !head.ends_with("&&")))
-            {
+            let lent = !promela && head.strip_suffix("mut").is_some_and(|head| head.trim_end().ends_with('&'));
+            if whole && (changes(after) || lent || (promela && received(text, name))) {
                 found.insert(name.clone());
             }
             rest = after;

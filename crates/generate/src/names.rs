@@ -104,10 +104,6 @@ impl<'a> Names<'a> {
         self.by_name.get(name)
     }
 
-    pub fn global_names(&self) -> impl Iterator<Item = &str> {
-        self.by_name.keys().map(String::as_str)
-    }
-
     pub fn is_global(&self, name: &str) -> bool {
         self.by_name.contains_key(name) && !self.locals.contains_key(name)
     }

@@ -7,9 +7,8 @@
 //! its messages have the positions of the text.
 
 use crate::Generator;
-use crate::mapping::assigned;
-use promela::ast::{Embedded, Fragment, Step, Stmt, StmtKind, Unit};
-use promela::{Meaning, NotC, Outline, Pair, PieceKind, outline};
+use promela::ast::{Embedded, Fragment, Step, Stmt, StmtKind, TypeName, Unit};
+use promela::{Meaning, NameInC, NameUse, NotC, Outline, Pair, PieceKind, outline};
 use source::Diagnostic;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,6 +28,8 @@ pub(crate) struct World {
     local: BTreeSet<String>,
     /// The functions of C that may use shared variables.
     reaching: BTreeSet<String>,
+    /// Those of them that may change shared variables, and functions of the program that may.
+    changing: BTreeSet<String>,
 }
 
 /// A piece of C as it appears in the program.
@@ -74,15 +75,79 @@ impl Generator<'_> {
                     Meaning::Free(free) => self.meant(free).is_some() || self.c.reaching.contains(free),
                     _ => true,
                 }) {
-                    self.c.reaching.extend(found.functions);
+                    self.c.reaching.extend(found.functions.into_iter().map(|function| function.name));
                 }
             }
         }
+        self.learn_changing();
         // Conditions are not part of a program, but they are read too.
         let conditions = self.hybrid.pairs.iter().flat_map(|pair| [&pair.requires, &pair.ensures]).flatten();
         for condition in conditions {
             self.outline_of(condition, PieceKind::Expression);
         }
+    }
+
+    /// Learns the functions of C that change shared variables, also by functions that they call.
+    fn learn_changing(&mut self) {
+        let units = &self.hybrid.program.units;
+        let outlines: Vec<Outline> = units
+            .iter()
+            .filter_map(|unit| match unit {
+                Unit::Embedded(Embedded::Declarations(fragment)) => outline(&fragment.text, PieceKind::Declarations, &self.c.types).ok(),
+                _ => None,
+            })
+            .collect();
+        loop {
+            let before = self.c.changing.len();
+            for found in &outlines {
+                for function in found.functions.iter().filter(|function| !self.c.changing.contains(&function.name)).collect::<Vec<_>>() {
+                    let mut inside = found.names.iter().filter(|name| function.start <= name.start && name.end <= function.end);
+                    if inside.any(|name| self.changes_shared(name)) {
+                        self.c.changing.insert(function.name.clone());
+                    }
+                }
+            }
+            if self.c.changing.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// Whether a piece changes shared data by this name, which may be that of a function.
+    fn changes_shared(&self, name: &NameInC) -> bool {
+        let array = |global: &str| self.names.global(global).is_some_and(|(_, array)| *array);
+        let changed = |global: &str| match name.usage {
+            NameUse::Changed => true,
+            NameUse::Passed => array(global),
+            NameUse::Read => false,
+        };
+        match &name.meaning {
+            Meaning::Global(global) => changed(global),
+            Meaning::Local(..) => false,
+            Meaning::Free(free) => (self.meant(free).is_some() && changed(free)) || self.c.changing.contains(free),
+        }
+    }
+
+    /// The variables of the model that a piece changes: whether each is global, and its name.
+    pub(crate) fn changed_in(&self, fragment: &Fragment) -> BTreeSet<(bool, String)> {
+        let found = outline(&fragment.text, PieceKind::Statements, &self.c.types).unwrap_or_default();
+        let is_array = |(_, array): &(TypeName, bool)| *array;
+        let variable = |name: &NameInC| {
+            let (global, variable) = match &name.meaning {
+                Meaning::Global(global) => (true, global),
+                Meaning::Local(_, local) => (false, local),
+                Meaning::Free(free) if self.names.locals.contains_key(free) => (false, free),
+                Meaning::Free(free) => (true, free),
+            };
+            let known = match global {
+                true if matches!(name.meaning, Meaning::Free(_)) && self.meant(variable).is_none() => None,
+                true => self.names.global(variable),
+                false => self.names.locals.get(variable),
+            }?;
+            let changed = name.usage == NameUse::Changed || (name.usage == NameUse::Passed && is_array(known));
+            changed.then(|| (global, variable.clone()))
+        };
+        found.names.iter().filter_map(variable).collect()
     }
 
     /// The variables that a text without a semicolon declares.
@@ -181,11 +246,16 @@ impl Generator<'_> {
         let found = outline(text, kind, &self.c.types).unwrap_or_default();
         let (mut out, mut at) = (String::new(), 0);
         for name in &found.names {
+            // In a test, the old value of a variable has a name of its own.
+            let old = text.get(..name.start).is_some_and(|before| before.trim_end().ends_with("old("));
             let new = match &name.meaning {
-                // In a test, the old value of a variable has a name of its own.
-                Meaning::Free(_) if text.get(..name.start).is_some_and(|before| before.trim_end().ends_with("old(")) => None,
+                Meaning::Free(_) if old => None,
+                Meaning::Global(known) | Meaning::Local(_, known) if old => Some(known.clone()),
                 Meaning::Free(free) => self.meant(free),
-                _ => None,
+                Meaning::Global(global) if self.c.shared.contains(global) => Some(format!("ep_c_{global}")),
+                Meaning::Global(global) => Some(format!("globals->{}", self.names.inside(global))),
+                Meaning::Local(_, local) if local == "_pid" => Some("ep_pid()".to_owned()),
+                Meaning::Local(_, local) => Some(self.names.inside(local)),
             };
             let Some(new) = new else { continue };
             out.push_str(text.get(at..name.start).unwrap_or_default());
@@ -227,8 +297,8 @@ impl Generator<'_> {
         });
         declarations.into_iter().any(|fragment| {
             let Ok(found) = outline(&fragment.text, PieceKind::Declarations, &self.c.types) else { return false };
-            found.functions.iter().any(|function| function == name)
-                && calls(&fragment.text, &found).all(|inner| PURE.contains(&inner) || found.functions.iter().any(|known| known == inner))
+            let defines = |name: &str| found.functions.iter().any(|function| function.name == name);
+            defines(name) && calls(&fragment.text, &found).all(|inner| PURE.contains(&inner) || defines(inner))
         })
     }
 
@@ -256,8 +326,7 @@ impl Generator<'_> {
         };
         let within = |from: usize, to: usize| {
             let names = outline.names.iter().filter(|name| from <= name.start && name.end <= to).cloned();
-            let names =
-                names.map(|name| promela::NameInC { start: name.start - from, end: name.end - from, meaning: name.meaning }).collect();
+            let names = names.map(|name| NameInC { start: name.start - from, end: name.end - from, ..name }).collect();
             Outline { names, ..Outline::default() }
         };
         for variables in &outline.variables {
@@ -344,10 +413,10 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether a piece changes global variables of the model by their own names.
+    /// Whether a piece changes variables that processes share, itself or by functions that it calls.
     pub(crate) fn changes_globals(&self, fragment: &Fragment) -> bool {
-        let known = self.names.global_names().filter(|name| self.meant(name).is_some()).map(str::to_owned).collect();
-        !assigned(&fragment.text, &known, false).is_empty()
+        let found = outline(&fragment.text, PieceKind::Statements, &self.c.types).unwrap_or_default();
+        found.names.iter().any(|name| self.changes_shared(name))
     }
 
     /// Writes a piece line by line, each line with its position in the text.

@@ -3,35 +3,50 @@
 use crate::Generator;
 use crate::names::number;
 use promela::PieceKind;
-use promela::ast::{Declaration, Expr, ExprKind, Fragment, Range, Receive, Reference, Step, Stmt, StmtKind, TypeName};
+use promela::ast::{Declaration, Expr, ExprKind, Fragment, Initial, Range, Receive, Reference, Step, Stmt, StmtKind, TypeName};
 use source::Span;
 
 impl Generator<'_> {
     pub(crate) fn steps(&mut self, steps: &[Step], outermost: bool) {
+        let mut begun = !outermost;
         for step in steps {
             match step {
-                Step::Declaration(declaration) => self.late_declaration(declaration, outermost),
+                Step::Declaration(declaration) => self.late_declaration(declaration, outermost, begun),
                 Step::Exclusive(..) => {}
-                Step::Statement(statement) => self.statement(statement),
+                Step::Statement(statement) => {
+                    begun |= !matches!(statement.kind, StmtKind::EmbeddedDeclarations(_));
+                    self.statement(statement);
+                }
             }
         }
     }
 
-    /// A declaration in the middle of a process. The declarations of the whole process are written
-    /// at its beginning.
-    fn late_declaration(&mut self, declaration: &Declaration, outermost: bool) {
+    /// A declaration in the middle of a process. A variable of the process itself is declared at its
+    /// beginning. After the first statement, storing the initial value is a step of the model.
+    fn late_declaration(&mut self, declaration: &Declaration, outermost: bool, begun: bool) {
         for variable in &declaration.variables {
             let name = variable.name.text.to_string();
+            let own = self.names.inside(&name);
+            let whole = matches!(declaration.ty, TypeName::User(_)) || variable.length.is_some();
             if !outermost {
+                self.inner.insert(name.clone());
                 self.remember(declaration);
                 let text = self.declarator(declaration, variable);
-                let zero = if matches!(declaration.ty, TypeName::User(_)) || variable.length.is_some() { "{ 0 }" } else { "0" };
+                let zero = if whole { "{ 0 }" } else { "0" };
                 self.line(&format!("{text} = {zero};"));
-                let name = self.names.inside(&name);
-                for line in self.initial(&name, declaration, variable) {
-                    self.line(&line);
-                }
+            } else if !begun {
+                continue;
+            } else if variable.initial.is_none() {
+                self.line(&if whole { format!("memset(&{own}, 0, sizeof {own});") } else { format!("{own} = 0;") });
             }
+            let span = if declaration.variables.len() == 1 { declaration.span } else { variable.span };
+            let outside = matches!(&variable.initial, Some(Initial::Value(value)) if self.looks_outside(value));
+            self.locked(outside, |g| {
+                g.step(span);
+                for line in g.initial(&own, declaration, variable) {
+                    g.line(&line);
+                }
+            });
         }
     }
 
@@ -149,6 +164,9 @@ impl Generator<'_> {
                 self.line("{");
                 self.indent += 1;
                 self.steps(steps, false);
+                if self.held == 1 {
+                    self.write_computed();
+                }
                 self.indent -= 1;
                 self.line("}");
                 self.held -= 1;
@@ -213,19 +231,10 @@ impl Generator<'_> {
             if outside {
                 g.line("ep_changed();");
             }
-        });
-        if !shared {
-            // The values that the program has computed are compared with those that the model may
-            // choose.
-            let scalar = |(ty, array): &(TypeName, bool)| !*array && !matches!(ty, TypeName::User(_) | TypeName::Chan);
-            let known = self.names.locals.iter().filter(|(_, ty)| scalar(ty)).map(|(name, _)| name.clone()).collect();
-            let names = crate::mapping::assigned(&fragment.text, &known, false);
-            if !names.is_empty() {
-                let list: String = names.iter().map(|name| format!(", \"{name}\", (long) {}", self.names.inside(name))).collect();
-                self.line("if (ep_tracing)");
-                self.line(&format!("\tep_values({}{list});", names.len()));
+            if !shared {
+                g.computed(fragment);
             }
-        }
+        });
     }
 
     /// The statement that waits for a change.

@@ -91,3 +91,67 @@ fn the_compiler_names_the_line_of_the_text() {
     let at = lines.iter().rposition(|line| line.starts_with("#line")).expect("a directive");
     assert_eq!(lines[at], format!("#line {} \"A.c\"", at + 2));
 }
+
+/// Each of these pieces changes a variable on which another process waits.
+const CHANGES: [&str; 8] = [
+    "now.x = 1;",
+    "++now.x;",
+    "x++;",
+    "(x) = 1;",
+    "*&now.x = 1;",
+    "set();",
+    "twice();",
+    "memset(list, 1, sizeof list); now.x = now.list[0];",
+];
+
+#[test]
+fn a_piece_of_the_program_that_changes_a_variable_is_executed_under_the_lock() {
+    for piece in CHANGES {
+        let text = format!(
+            "byte x, list[2];\nc_decl_IS {{ static void set(void) {{ now.x = 1; }} static void twice(void) {{ set(); }} static int get(void) {{ return x; }} }};\n\
+             active proctype P() {{ promela_MS {{ x = 1 }}; c_code_IS {{ {piece} }} }}\n\
+             active proctype Q() {{ x > 0; printf(\"woken\\n\") }}\n\
+             active proctype R() {{ int y; c_code_IS {{ y = get(); printf(\"%d\", x == 1 ? 0 : 0); }} }}\n"
+        );
+        let made = generate(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let flat = made.flat("P.c");
+        let at = flat.find("ep_changed();").unwrap_or_else(|| panic!("{piece} is not under the lock:\n{flat}"));
+        assert!(flat[..at].contains("ep_begin();") && flat[at..].contains("ep_end();"), "{piece}:\n{flat}");
+        assert!(!made.file("R.c").contains("ep_changed"), "a piece that only reads needs no lock: {}", made.file("R.c"));
+    }
+    everywhere("woken", &"int x;\nactive proctype P() { promela_MS { x = 1 }; c_code_IS { usleep(300000); now.x = 1; } }\nactive proctype Q() { x == 1; printf(\"woken\\n\") }\n"
+        .replace("active proctype P", "c_decl_IS {\n\\#include <unistd.h>\n};\nactive proctype P"), &["woken"]);
+}
+
+#[test]
+fn a_change_by_spins_name_is_compared_with_the_model() {
+    let warnings = |piece: &str| {
+        let text = format!("int x;\nactive proctype P() {{ int y; promela_MS {{ y = 1 }}; c_code_IS {{ y = 1; {piece} }} }}\n");
+        generate(&text).unwrap_or_else(|errors| panic!("{piece}: {errors:?}")).mapping.len()
+    };
+    for piece in ["now.x = 1;", "++x;", "now.x++;", "*&now.x = 2;"] {
+        assert_eq!(warnings(piece), 1, "{piece}");
+    }
+    // A word in a text or a comment, a field, and a variable of C are not that variable.
+    for piece in ["printf(\"x = 1\\n\");", "/* x = 1 */", "{ struct { int x; } p; p.x = 1; }", "{ int x; x = 1; }", "PP->y = 1;"] {
+        assert_eq!(warnings(piece), 0, "{piece}");
+    }
+}
+
+#[test]
+fn a_pair_with_spins_names_is_tested() {
+    if !builds() {
+        return;
+    }
+    for (piece, good) in [("now.x = PP->y + 1;", true), ("now.x = PP->y + 2;", false)] {
+        let text = format!(
+            "int x;\nactive proctype P() {{ int y; promela_MS {{ x = y + 1 }}; c_code_IS {{ {piece} }}; requires_IS {{ PP->y < 100 && PP->y > 0 }}; ensures_IS {{ now.x > old(PP->y) && old(now.x) == old(x) }} }}\n"
+        );
+        let folder = Folder::new("spins-names");
+        folder.write(&generate(&text).unwrap_or_else(|errors| panic!("{errors:?}")));
+        let out = Command::new("make").args(["-s", "test"]).current_dir(&folder.0).output().expect("make");
+        let said = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.success(), good, "{piece}: {said}");
+        assert!(!said.contains("error:"), "{said}");
+    }
+}

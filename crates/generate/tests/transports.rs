@@ -196,6 +196,62 @@ fn one_channel_has_a_transport_of_its_own() {
     assert!(made.warnings.iter().any(|warning| warning.message.contains("rendezvous")), "{:?}", made.warnings);
 }
 
+/// A queue that somebody removes, or that cannot be made, is an error with the name of the channel.
+#[test]
+fn a_queue_that_fails_is_told_by_its_name() {
+    if !builds() {
+        return;
+    }
+    let head =
+        "c_decl_IS {\n\\#include <mqueue.h>\n\\#include <unistd.h>\n};\nchan other = [0] of { byte };\nchan letters = [2] of { byte };\n";
+    let remove = "c_code_IS { char name[64]; snprintf(name, sizeof name, \"/everypath.%ld.2\", (long) getppid()); mq_unlink(name); };";
+    let cases = [
+        (
+            format!("{head}active proctype P() {{ {remove} letters!1 }}\nactive proctype Q() {{ byte v; other?v }}\n"),
+            "a message cannot be sent",
+        ),
+        (
+            format!(
+                "{head}active proctype P() {{ byte v; letters!1; letters!2; other!1 }}\nactive proctype Q() {{ byte v; other?v; {remove} letters?v }}\n"
+            ),
+            "a message cannot be received",
+        ),
+    ];
+    let options = Options { transport: Transport::Posix, ..Options::default() };
+    for (text, said) in cases {
+        let made = with_options(&text, false, &options).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let folder = Folder::new("broken-queue");
+        folder.write(&made);
+        folder.make();
+        let mut command = std::process::Command::new("timeout");
+        let out = command.args(["20", "./init"]).env("EP_TRACE", "trace").current_dir(&folder.0).output().expect("the program");
+        let errors = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(1), "{errors}");
+        assert!(errors.contains(&format!("channel `letters`: {said}")), "{errors}");
+        let trace = std::fs::read_to_string(folder.0.join("trace")).expect("the trace");
+        assert!(trace.lines().any(|line| line.starts_with("fail ")), "{trace}");
+    }
+    let text = "chan wide = [250] of { int };\nactive proctype P() { wide!1 }\n";
+    let made = with_options(text, false, &options).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let folder = Folder::new("wide-queue");
+    folder.write(&made);
+    folder.make();
+    let most = std::fs::read_to_string("/proc/sys/fs/mqueue/msg_max").ok().and_then(|most| most.trim().parse::<u32>().ok());
+    if most.is_some_and(|most| most < 250) && !is_privileged() {
+        let out = folder.run("init", &[]);
+        assert!(
+            !out.status.success() && String::from_utf8_lossy(&out.stderr).contains("channel `wide`"),
+            "{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+    }
+}
+
+/// A privileged process may make larger queues.
+fn is_privileged() -> bool {
+    std::process::Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.starts_with(b"0"))
+}
+
 #[test]
 fn what_does_not_go_together_is_refused() {
     let refused = |layout, transport, channel: Option<Transport>| {

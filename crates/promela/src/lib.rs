@@ -40,7 +40,7 @@ mod unmatched;
 pub use hybrid::{Hybrid, Pair, hybrid};
 pub use lint::NAMES as LINTS;
 pub use preprocess::{Included, Loader, NoFiles};
-pub use resolve::c::outline::{Meaning, NameInC, NotC, Outline, PieceKind, Variables, outline};
+pub use resolve::c::outline::{FunctionInC, Meaning, NameInC, NameUse, NotC, Outline, PieceKind, Variables, outline};
 pub use token::Text;
 
 use bytecode::{Addr, AtomId, Program};

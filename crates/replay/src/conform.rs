@@ -12,6 +12,7 @@
 
 use crate::narrator::{Narrator, ReplayError};
 use crate::step::{Statement, Step};
+use crate::values::Named;
 use contract::Position;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -343,10 +344,9 @@ impl<'n> Conformance<'n> {
             let mut different = Vec::new();
             for (name, value) in values {
                 // A variable that the model does not have is ignored.
-                let found = locals.iter().chain(&view.globals).find(|known| known.name == *name);
-                let Some(found) = found else { continue };
-                if found.value != value.to_string() && (self.symbol)(*value).as_ref() != Some(&found.value) {
-                    different.push(format!("{name} = {}", found.value));
+                let Some(found) = value_of(locals, name).or_else(|| value_of(&view.globals, name)) else { continue };
+                if found != value.to_string() && (self.symbol)(*value).as_deref() != Some(found) {
+                    different.push(format!("{name} = {found}"));
                 }
             }
             if different.is_empty() {
@@ -361,4 +361,16 @@ impl<'n> Conformance<'n> {
         self.places = kept;
         Ok(())
     }
+}
+
+/// The value of a variable, or of an element of an array, which is shown as a list. Nothing if the
+/// model does not have it or its list is cut.
+fn value_of<'v>(known: &'v [Named], name: &str) -> Option<&'v str> {
+    if let Some(found) = known.iter().find(|known| known.name == name) {
+        return Some(&found.value);
+    }
+    let (array, index) = name.strip_suffix(']')?.rsplit_once('[')?;
+    let list = &known.iter().find(|known| known.name == array)?.value;
+    let element = list.strip_prefix('[')?.strip_suffix(']')?.split(", ").nth(index.parse().ok()?)?;
+    (!element.contains('…')).then_some(element)
 }

@@ -26,6 +26,8 @@ struct channel {
 	enum ep_carrier carrier;
 	int queue;
 	char name[48];
+	/* Its name in the text. */
+	char label[EP_FIELDS + 1];
 	int messages[256][EP_FIELDS];
 	struct offer offers[EP_OFFERS];
 };
@@ -63,25 +65,32 @@ static mqd_t descriptor(const struct channel *c)
 	static int is_open[EP_CHANNELS + 1];
 	if (!is_open[c->queue]) {
 		open_queues[c->queue] = mq_open(c->name, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-		is_open[c->queue] = 1;
-		if (open_queues[c->queue] == (mqd_t) -1)
-			fail(c->name);
+		is_open[c->queue] = open_queues[c->queue] != (mqd_t) -1;
 	}
 	return open_queues[c->queue];
 }
 
-static void make_queue(struct channel *c, int number)
+/* What is wrong with the queue of a channel: 0. */
+static int wrong(const struct channel *c, const char *what)
+{
+	char text[160];
+	snprintf(text, sizeof text, "channel `%s`: %s", c->label, what);
+	ep_complain(text);
+	return 0;
+}
+
+static int make_queue(struct channel *c, int number)
 {
 	if (c->carrier == EP_SYSV) {
 		struct msqid_ds found;
 		size_t wanted = (size_t) c->capacity * size_of(c);
 		c->queue = msgget(IPC_PRIVATE, IPC_CREAT | 0600);
 		if (c->queue < 0 || msgctl(c->queue, IPC_STAT, &found) < 0)
-			fail("no message queue of System V");
+			return wrong(c, "no message queue of System V");
 		if (found.msg_qbytes < wanted) {
 			found.msg_qbytes = wanted;
 			if (msgctl(c->queue, IPC_SET, &found) < 0)
-				fail("the channel is larger than a message queue of System V may be (/proc/sys/kernel/msgmnb)");
+				return wrong(c, "the channel is larger than a message queue of System V may be (/proc/sys/kernel/msgmnb)");
 		}
 	} else if (c->carrier == EP_POSIX) {
 		struct mq_attr attributes = { .mq_maxmsg = c->capacity, .mq_msgsize = (long) size_of(c) };
@@ -90,36 +99,41 @@ static void make_queue(struct channel *c, int number)
 		snprintf(c->name, sizeof c->name, "/everypath.%ld.%d", (long) getpid(), number);
 		made = mq_open(c->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &attributes);
 		if (made == (mqd_t) -1)
-			fail("no message queue of POSIX of this capacity (/proc/sys/fs/mqueue/msg_max)");
+			return wrong(c, "no message queue of POSIX of this capacity (/proc/sys/fs/mqueue/msg_max)");
 		mq_close(made);
 	}
+	return 1;
 }
 
-static void put(struct channel *c, const int *values)
+static int put(struct channel *c, const int *values)
 {
 	struct letter letter = { .kind = 1 };
 	memcpy(letter.values, values, sizeof letter.values);
 	if (c->carrier == EP_SYSV ? msgsnd(c->queue, &letter, size_of(c), IPC_NOWAIT) < 0
 				  : mq_send(descriptor(c), (const char *) letter.values, size_of(c), 0) < 0)
-		fail("a message cannot be sent");
+		return wrong(c, "a message cannot be sent");
+	return 1;
 }
 
-static void take(struct channel *c, int *values)
+static int take(struct channel *c, int *values)
 {
 	struct letter letter = { 0 };
 	if (c->carrier == EP_SYSV ? msgrcv(c->queue, &letter, size_of(c), 0, IPC_NOWAIT) < 0
 				  : mq_receive(descriptor(c), (char *) letter.values, size_of(c), NULL) < 0)
-		fail("a message cannot be received");
+		return wrong(c, "a message cannot be received");
 	memcpy(values, letter.values, sizeof letter.values);
+	return 1;
 }
 
 /* A queue of the system gives its first message only. For anything else all are taken out, looked at
  * and put back. */
-static void take_all(struct channel *c)
+static int take_all(struct channel *c)
 {
 	c->head = 0;
 	for (int i = 0; i < c->count && c->carrier != EP_MEMORY; i++)
-		take(c, c->messages[i]);
+		if (!take(c, c->messages[i]))
+			return 0;
+	return 1;
 }
 
 static int *message(struct channel *c, int position)
@@ -127,10 +141,12 @@ static int *message(struct channel *c, int position)
 	return c->messages[(c->head + position) % (c->capacity ? c->capacity : 1)];
 }
 
-static void put_all(struct channel *c)
+static int put_all(struct channel *c)
 {
 	for (int i = 0; i < c->count && c->carrier != EP_MEMORY; i++)
-		put(c, message(c, i));
+		if (!put(c, message(c, i)))
+			return 0;
+	return 1;
 }
 
 void state_close(struct state *state)
@@ -159,8 +175,9 @@ static int make_channel(struct state *state, const struct request *request)
 		c->fields++;
 	}
 	c->carrier = c->capacity ? (enum ep_carrier) request->any : EP_MEMORY;
-	make_queue(c, state->channels);
-	return state->channels;
+	for (int i = 0; i < EP_FIELDS; i++)
+		c->label[i] = (char) request->fields[i].match;
+	return make_queue(c, state->channels) ? state->channels : BROKEN_QUEUE;
 }
 
 static int cut(char type, int value)
@@ -226,12 +243,13 @@ static int send_message(struct channel *c, struct request *request)
 		return 0;
 	request->changed = 1;
 	if (!request->sorted && c->carrier != EP_MEMORY) {
-		put(c, values);
+		if (!put(c, values))
+			return BROKEN_QUEUE;
 		c->count++;
 		return 1;
 	}
-	if (c->carrier != EP_MEMORY)
-		take_all(c);
+	if (c->carrier != EP_MEMORY && !take_all(c))
+		return BROKEN_QUEUE;
 	place = c->count;
 	while (request->sorted && place > 0 && larger(c, message(c, place - 1), values)) {
 		memcpy(message(c, place), message(c, place - 1), sizeof values);
@@ -239,8 +257,7 @@ static int send_message(struct channel *c, struct request *request)
 	}
 	memcpy(message(c, place), values, sizeof values);
 	c->count++;
-	put_all(c);
-	return 1;
+	return put_all(c) ? 1 : BROKEN_QUEUE;
 }
 
 static int fits(const struct channel *c, const int *values, const struct request *request)
@@ -308,13 +325,14 @@ static int receive_message(struct state *state, struct channel *c, struct reques
 	request->changed = !request->keep;
 	if (c->carrier != EP_MEMORY && !match && !request->keep) {
 		int values[EP_FIELDS];
-		take(c, values);
+		if (!take(c, values))
+			return BROKEN_QUEUE;
 		tell(c, values, request);
 		c->count--;
 		return 1;
 	}
-	if (c->carrier != EP_MEMORY)
-		take_all(c);
+	if (c->carrier != EP_MEMORY && !take_all(c))
+		return BROKEN_QUEUE;
 	position = find(c, request);
 	if (position >= 0) {
 		tell(c, message(c, position), request);
@@ -324,18 +342,16 @@ static int receive_message(struct state *state, struct channel *c, struct reques
 			c->count--;
 		}
 	}
-	put_all(c);
-	return position >= 0;
+	return put_all(c) ? position >= 0 : BROKEN_QUEUE;
 }
 
 static int has_message(struct channel *c, const struct request *request)
 {
 	int found;
-	if (c->carrier != EP_MEMORY)
-		take_all(c);
+	if (c->carrier != EP_MEMORY && !take_all(c))
+		return BROKEN_QUEUE;
 	found = find(c, request) >= 0;
-	put_all(c);
-	return found;
+	return put_all(c) ? found : BROKEN_QUEUE;
 }
 
 /* --- Processes */

@@ -238,7 +238,10 @@ void ep_fault(const char *what, int line, int column)
 {
 	fflush(stdout);
 	finished = 1;
-	fprintf(stderr, "%s: %s:%d:%d: %s\n", own->name ? own->name : "everypath", ep_source, line, column, what);
+	if (line)
+		fprintf(stderr, "%s: %s:%d:%d: %s\n", own->name ? own->name : "everypath", ep_source, line, column, what);
+	else
+		fprintf(stderr, "%s: %s: %s\n", own->name ? own->name : "everypath", ep_source, what);
 	failure_at(line, column);
 	if (shares) {
 		if (own->depth == 0)
@@ -387,6 +390,14 @@ static void changes(const struct request *request)
 		ep_changed();
 }
 
+/* The name of the channel that is made next. */
+static const char *channel_name = "";
+
+void ep_name(const char *name)
+{
+	channel_name = name;
+}
+
 int ep_channel(int capacity, const char *types, enum ep_carrier carrier)
 {
 	struct request request = { .kind = MAKE_CHANNEL, .count = capacity, .any = (int32_t) carrier };
@@ -394,20 +405,24 @@ int ep_channel(int capacity, const char *types, enum ep_carrier carrier)
 		fail("a channel in a program that shares nothing");
 	for (int i = 0; i < EP_FIELDS && types[i]; i++)
 		request.types[i] = types[i];
+	for (int i = 0; i < EP_FIELDS && channel_name[i]; i++)
+		request.fields[i].match = channel_name[i];
+	channel_name = "";
 	ep_begin();
 	back_answer(&request);
 	ep_end();
-	if (!request.result)
+	errno = 0;
+	if (request.result <= 0)
 		fail("no further channel can be made");
 	return request.result;
 }
 
 static void existing(const struct request *request)
 {
-	if (request->result < 0) {
-		errno = 0;
-		fail("an operation on a channel that does not exist");
-	}
+	if (request->result == NO_CHANNEL)
+		ep_fault("an operation on a channel that does not exist", request->line, request->column);
+	if (request->result == BROKEN_QUEUE)
+		ep_fault("the queue of a channel does not work", request->line, request->column);
 }
 
 int ep_try_send(int channel, int count, const int *values, int sorted, int line, int column)

@@ -99,6 +99,7 @@ void ep_values(int count, ...);
 	} while (0)
 
 /* Channels. `types` has one letter for a field: 1 bit, b byte, s short, i int. */
+void ep_name(const char *name);
 int ep_channel(int capacity, const char *types, enum ep_carrier carrier);
 int ep_try_send(int channel, int count, const int *values, int sorted, int line, int column);
 /* A rendezvous that was offered and not taken is withdrawn. */

@@ -22,6 +22,9 @@ enum request_kind {
 	WHOLE
 };
 
+/* The answer if a channel does not exist, or if its queue does not work, which was said already. */
+enum { NO_CHANNEL = -1, BROKEN_QUEUE = -2 };
+
 /* Why everybody stops. */
 enum { STOP_FAILURE = 1, STOP_END = 2 };
 
@@ -31,6 +34,7 @@ struct request {
 	/* Who asks. In an answer to a receive, whose offer was taken, or 0. */
 	int32_t who;
 	int32_t result, changed;
+	/* Of a new channel, `match` has the letters of its name. */
 	struct {
 		int32_t match, value;
 	} fields[EP_FIELDS];

@@ -3,6 +3,7 @@
 
 use crate::Generator;
 use promela::ast::{Binary, Expr, ExprKind, Probe, Receive, Reference, TypeName, Unary};
+use std::fmt::Write;
 
 impl Generator<'_> {
     /// The type of a variable in Rust.
@@ -18,7 +19,14 @@ impl Generator<'_> {
 
     /// A variable, as it is written in Rust.
     pub(super) fn rust_place(&mut self, reference: &Reference) -> String {
-        let mut text = String::new();
+        let (indices, place) = self.rust_target(reference);
+        if indices.is_empty() { place } else { format!("{{ {indices}{place} }}") }
+    }
+
+    /// A variable to which a value is assigned, after statements that compute the indices: they may
+    /// read what the assignment borrows.
+    pub(super) fn rust_target(&mut self, reference: &Reference) -> (String, String) {
+        let (mut indices, mut text) = (String::new(), String::new());
         for (i, part) in reference.parts.iter().enumerate() {
             let name = &part.name.text;
             if i > 0 {
@@ -29,10 +37,11 @@ impl Generator<'_> {
             text.push_str(&word(name));
             if let Some(index) = &part.index {
                 let index = self.rust_expr(index);
-                text.push_str(&format!("[({index}) as usize]"));
+                let _ = write!(indices, "let index{i} = ({index}) as usize; ");
+                let _ = write!(text, "[index{i}]");
             }
         }
-        text
+        (indices, text)
     }
 
     /// A value as the type of a variable.
@@ -118,7 +127,11 @@ impl Generator<'_> {
             }
             ExprKind::Timeout => "me.timed_out()".to_owned(),
             ExprKind::Embedded(fragment, condition) => match condition {
-                Some(condition) => format!("i32::from(({}) && ({}))", condition.text.trim(), fragment.text.trim()),
+                Some(condition) => {
+                    let (line, column) = self.rust_position(expr.span);
+                    let fault = format!("world.fault(me, {line}, {column}, \"violated: the condition of this piece\")");
+                    format!("{{ if !({}) {{ {fault}; }} i32::from({}) }}", condition.text.trim(), fragment.text.trim())
+                }
                 None => format!("i32::from({})", fragment.text.trim()),
             },
             ExprKind::Error => "0".to_owned(),
@@ -135,17 +148,18 @@ impl Generator<'_> {
         if let ExprKind::Ref(reference) = &argument.kind
             && let Some((ty @ TypeName::User(_), false)) = self.names.type_of(reference)
         {
-            let text = self.rust_place(reference);
+            let (indices, text) = self.rust_target(reference);
             let mut leaves = Vec::new();
             self.names.leaves(&ty, &text, 0, &mut leaves);
-            out.extend(leaves.into_iter().map(|(leaf, _)| format!("i32::from_value({leaf})")));
+            out.extend(leaves.into_iter().map(|(leaf, _)| format!("{{ {indices}i32::from_value({leaf}) }}")));
             return;
         }
         out.push(self.rust_expr(argument));
     }
 
-    /// The fields of a receive, and where each is stored.
-    pub(super) fn rust_fields(&mut self, receive: &Receive) -> (String, Vec<Option<(String, TypeName)>>) {
+    /// The fields of a receive, and where each is stored: statements that compute the indices, the
+    /// variable, and its type.
+    pub(super) fn rust_fields(&mut self, receive: &Receive) -> (String, Vec<Option<(String, String, TypeName)>>) {
         let (mut list, mut targets) = (Vec::new(), Vec::new());
         for (argument, evaluated) in receive.arguments.iter().zip(&receive.evaluated) {
             let reference = match &argument.kind {
@@ -160,11 +174,11 @@ impl Generator<'_> {
                 }
                 Some(reference) => {
                     let ty = self.names.type_of(reference).map_or(TypeName::Int, |(ty, _)| ty);
-                    let text = self.rust_place(reference);
+                    let (indices, text) = self.rust_target(reference);
                     let mut leaves = Vec::new();
                     self.names.leaves(&ty, &text, 0, &mut leaves);
                     list.extend(leaves.iter().map(|_| "Field::any()".to_owned()));
-                    targets.extend(leaves.into_iter().map(Some));
+                    targets.extend(leaves.into_iter().map(|(leaf, ty)| Some((indices.clone(), leaf, ty))));
                 }
                 None => {
                     let mut values = Vec::new();

@@ -1,6 +1,6 @@
 //! A process as a graph: nodes with choices.
 
-use promela::ast::{Expr, Fragment, Receive, Reference, Step, Stmt, StmtKind};
+use promela::ast::{Declaration, Expr, Fragment, Receive, Reference, Step, Stmt, StmtKind, Variable};
 use source::{Diagnostic, Span};
 use std::collections::HashMap;
 
@@ -16,6 +16,8 @@ pub(super) enum First<'s> {
     Receive(&'s Receive),
     Assign(&'s Reference, &'s Expr),
     Fragment(&'s Fragment, Option<&'s Fragment>),
+    /// A declaration after the first statement: storing the initial value is a step.
+    Declaration(&'s Declaration, &'s Variable),
     /// Another statement that is always executable.
     Other(&'s Stmt),
     /// There is no statement: the process continues at the next node.
@@ -34,6 +36,8 @@ pub(super) struct Node<'s> {
     pub choices: Vec<Choice<'s>>,
     /// The atomic sequence that the node is in; 0 for none.
     pub sequence: usize,
+    /// Whether the model may end there.
+    pub ending: bool,
 }
 
 /// The nodes of a process; the first one that is executed.
@@ -60,13 +64,22 @@ struct Builder<'s> {
 pub(super) fn graph(body: &[Step]) -> Graph<'_> {
     let mut builder = Builder { nodes: vec![Node::default()], labels: HashMap::new(), sequences: 0, found: Vec::new() };
     builder.find_labels(body);
-    let entry = builder.sequence(body, END, Around { after: None, sequence: 0 });
+    let entry = builder.sequence(&body[leading(body)..], END, Around { after: None, sequence: 0 });
     Graph { nodes: builder.nodes, entry, found: builder.found }
+}
+
+/// How many steps are before the first statement.
+pub(super) fn leading(body: &[Step]) -> usize {
+    let is_statement = |step: &Step| match step {
+        Step::Statement(statement) => !matches!(statement.kind, StmtKind::EmbeddedDeclarations(_)),
+        _ => false,
+    };
+    body.iter().position(is_statement).unwrap_or(body.len())
 }
 
 impl<'s> Builder<'s> {
     fn node(&mut self, sequence: usize) -> usize {
-        self.nodes.push(Node { choices: Vec::new(), sequence });
+        self.nodes.push(Node { choices: Vec::new(), sequence, ending: false });
         self.nodes.len() - 1
     }
 
@@ -95,7 +108,13 @@ impl<'s> Builder<'s> {
     fn sequence(&mut self, steps: &'s [Step], next: usize, around: Around) -> usize {
         steps.iter().rev().fold(next, |next, step| match step {
             Step::Statement(statement) => self.statement(statement, next, around),
-            Step::Declaration(_) | Step::Exclusive(..) => next,
+            Step::Declaration(declaration) => declaration.variables.iter().rev().fold(next, |next, variable| {
+                let node = self.node(around.sequence);
+                let span = if declaration.variables.len() == 1 { declaration.span } else { variable.span };
+                self.nodes[node].choices = vec![Choice { first: First::Declaration(declaration, variable), span, next }];
+                node
+            }),
+            Step::Exclusive(..) => next,
         })
     }
 
@@ -111,7 +130,9 @@ impl<'s> Builder<'s> {
             StmtKind::Label(label, inner) => {
                 let entry = self.statement(inner, next, around);
                 let node = self.labels.get(&*label.text).copied().unwrap_or(entry);
-                self.nodes[node] = Node { choices: vec![silent(statement.span, entry)], sequence: self.nodes[entry].sequence };
+                let ending = label.text.starts_with("end");
+                self.nodes[entry].ending |= ending && entry != END;
+                self.nodes[node] = Node { choices: vec![silent(statement.span, entry)], sequence: self.nodes[entry].sequence, ending };
                 node
             }
             StmtKind::Do(_) => self.repetition(statement, next, around),

@@ -35,6 +35,7 @@ impl Generator<'_> {
 pub fn program(hybrid: &promela::Hybrid, map: &source::SourceMap, name: &str) -> Result<Generated, Vec<source::Diagnostic>> {
     let options = crate::Options::default();
     let mut generator = Generator::new(hybrid, map, &options);
+    generator.source = name.to_owned();
     let files = generator.rust_files(name);
     generator.finish(files)
 }

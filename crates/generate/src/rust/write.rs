@@ -1,11 +1,11 @@
 //! The text of the program in Rust.
 
 use super::expression::{start, word};
-use super::graph::{Choice, END, First, graph};
+use super::graph::{Choice, END, First, Node, graph, leading};
 use crate::Generator;
 use crate::names::number;
 use crate::statement::is_timeout;
-use promela::ast::{Declaration, Embedded, Initial, Proctype, Step, Stmt, StmtKind, TypeName, Unit, Variable};
+use promela::ast::{Declaration, Embedded, ExprKind, Initial, Proctype, Step, Stmt, StmtKind, TypeName, Unit, Variable};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
@@ -62,7 +62,12 @@ impl Generator<'_> {
                 let _ = writeln!(starts, "        {line}");
             }
         }
-        for process in self.processes() {
+        let units = self.hybrid.program.units.iter();
+        for process in units.filter_map(|unit| if let Unit::Proctype(process) = unit { Some(&**process) } else { None }) {
+            if process.is_init {
+                starts.push_str("        world.number(me, &mut held);\n");
+                continue;
+            }
             let Some(count) = process.active.as_ref() else { continue };
             let parameters: usize = process.parameters.iter().map(|parameter| parameter.variables.len()).sum();
             let call = start("active", &process.name.text, &vec!["0".to_owned(); parameters]);
@@ -77,13 +82,14 @@ impl Generator<'_> {
             Some(init) => {
                 let body = self.rust_process(init, "init");
                 text.push_str(&body);
-                "        process_init(world, scope, me);\n"
+                "        world.run(me, |me| process_init(world, scope, me));\n"
             }
             None => "",
         };
+        let source = self.source.replace('\\', "\\\\").replace('"', "\\\"");
         let _ = write!(
             text,
-            "fn main() {{\n    let world = &World::new(Globals::default());\n    let me = &mut world.first();\n    std::thread::scope(|scope| {{\n        \
+            "fn main() {{\n    let world = &World::new(\"{source}\", Globals::default());\n    let me = &mut world.first();\n    std::thread::scope(|scope| {{\n        \
              let mut held = world.lock();\n{starts}        world.unlock(me, held);\n{first}    }});\n}}\n"
         );
         text
@@ -157,7 +163,9 @@ impl Generator<'_> {
                 }
             }
         }
-        self.rust_locals(&process.body, &mut seen, &mut own, &mut initial);
+        let (first, rest) = process.body.split_at(leading(&process.body));
+        self.rust_locals(first, &mut seen, &mut own, &mut initial);
+        self.rust_locals(rest, &mut seen, &mut own, &mut Vec::new());
         let graph = graph(&process.body);
         self.found.extend(graph.found.iter().cloned());
         let mut text = format!(
@@ -174,7 +182,7 @@ impl Generator<'_> {
         for (number, node) in graph.nodes.iter().enumerate().skip(1) {
             let held = |next: usize| node.sequence > 0 && next != END && graph.nodes[next].sequence == node.sequence;
             let _ = writeln!(text, "            {number} => {{");
-            self.rust_node(&node.choices, &held, &mut text);
+            self.rust_node(node, &held, &mut text);
             text.push_str("            }\n");
         }
         text.push_str("            _ => break,\n        }\n    }\n}\n\n");
@@ -216,9 +224,10 @@ impl Generator<'_> {
         }
     }
 
-    fn rust_node(&mut self, choices: &[Choice<'_>], held: &dyn Fn(usize) -> bool, out: &mut String) {
+    fn rust_node(&mut self, node: &Node<'_>, held: &dyn Fn(usize) -> bool, out: &mut String) {
+        let choices = &node.choices;
         // A piece of the program may take long, and an edge without a statement needs no lock.
-        if let [Choice { first: First::Fragment(..) | First::Nothing, next, .. }] = choices {
+        if let [Choice { first: First::Fragment(..) | First::Nothing, next, .. }] = choices.as_slice() {
             let body = self.rust_choice(&choices[0]);
             let _ = writeln!(out, "                {body}");
             if !held(*next) {
@@ -248,6 +257,10 @@ impl Generator<'_> {
             let withdraw = if offers { "held.withdraw(me); " } else { "" };
             let leave = format!("{withdraw}at = {}; break 'node {};", choice.next, held(choice.next));
             let text = match &choice.first {
+                // A process is there after the step that starts it.
+                First::Condition(expr) if matches!(expr.kind, ExprKind::Run { .. }) => {
+                    format!("{{ {step}let _ = {}; {leave} }}", self.rust_expr(expr))
+                }
                 First::Condition(expr) => {
                     let condition = self.rust_expr(expr);
                     format!("if ({condition}) != 0 {{ {step}{leave} }}")
@@ -268,9 +281,9 @@ impl Generator<'_> {
                     let (fields, targets) = self.rust_fields(receive);
                     let mut stores = String::new();
                     for (i, target) in targets.iter().enumerate() {
-                        if let Some((target, ty)) = target {
+                        if let Some((indices, target, ty)) = target {
                             let cut = if *ty == TypeName::Bit { "& 1" } else { "" };
-                            let _ = write!(stores, "{target} = (fields[{i}].value {cut}) as {}; ", self.rust_type(ty));
+                            let _ = write!(stores, "{indices}{target} = (fields[{i}].value {cut}) as {}; ", self.rust_type(ty));
                         }
                     }
                     format!(
@@ -278,18 +291,18 @@ impl Generator<'_> {
                         receive.any, receive.keep
                     )
                 }
-                First::Assign(..) | First::Other(_) => format!("{{ {step}{body} {leave} }}"),
+                First::Assign(..) | First::Declaration(..) | First::Other(_) => format!("{{ {step}{body} {leave} }}"),
                 First::Else => format!("{{ {step}{leave} }}"),
                 First::Fragment(..) | First::Nothing => format!("{{ {body} {leave} }}"),
             };
-            let _ = writeln!(out, "                    {text}");
+            let _ = writeln!(out, "                    me.at({line}, {column}); {text}");
         }
-        let wait = if timed { "world.wait_timed(me, held)" } else { "world.wait(held)" };
+        let wait = if timed { "world.wait_timed(me, held)".to_owned() } else { format!("world.wait(held, {})", node.ending) };
         let _ = writeln!(out, "                    held = {wait};\n                }};");
         out.push_str("                if keeps {\n                    kept = Some(held);\n                } else {\n                    world.unlock(me, held);\n                }\n");
     }
 
-    fn rust_position(&self, span: source::Span) -> (usize, usize) {
+    pub(super) fn rust_position(&self, span: source::Span) -> (usize, usize) {
         let span = self.map.places(span).map_or(span, |places| places.used);
         let at = self.map.location(span);
         (at.line, at.column)
@@ -301,12 +314,24 @@ impl Generator<'_> {
             First::Assign(target, value) => {
                 let value = self.rust_expr(value);
                 let shared = if self.reference_is_shared(target) { " held.changes();" } else { "" };
-                let (place, value) = (self.rust_place(target), self.rust_cut(target, &value));
-                if place == "_" { String::new() } else { format!("let value = {value}; {place} = value;{shared}") }
+                let ((indices, place), value) = (self.rust_target(target), self.rust_cut(target, &value));
+                if place == "_" { String::new() } else { format!("let value = {value}; {indices}{place} = value;{shared}") }
+            }
+            First::Declaration(declaration, variable) => {
+                let local = word(&variable.name.text);
+                let mut text = format!("{local} = Default::default();");
+                for line in self.rust_initial(declaration, variable, &local) {
+                    text.push(' ');
+                    text.push_str(&line);
+                }
+                text
             }
             First::Other(Stmt { kind: StmtKind::Assert(expr), .. }) => {
                 let text = self.rust_expr(expr);
-                format!("assert!(({text}) != 0);")
+                let (line, column) = self.rust_position(choice.span);
+                let said = self.map.snippet(self.map.places(choice.span).map_or(choice.span, |places| places.used));
+                let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect();
+                format!("if ({text}) == 0 {{ world.fault(me, {line}, {column}, {:?}); }}", format!("violated: {said}"))
             }
             First::Other(Stmt { kind: StmtKind::Printf(format, arguments), .. }) => {
                 let values: Vec<String> = arguments.iter().map(|argument| self.rust_expr(argument)).collect();
@@ -339,9 +364,13 @@ impl Generator<'_> {
         let step = if own { String::new() } else { format!("world.step(me, {line}, {column});") };
         let text = fragment.text.trim();
         let body = match condition {
-            Some(condition) => format!("if {} {{ {text} }}", condition.text.trim()),
+            Some(condition) => {
+                let fault = format!("world.fault(me, {line}, {column}, \"violated: the condition of this piece\")");
+                format!("if !({}) {{ {fault}; }} {{ {text} }}", condition.text.trim())
+            }
             None => format!("{{ {text} }}"),
         };
+        let step = format!("me.at({line}, {column}); {step}");
         let scalar = |(ty, array): &(TypeName, bool)| !*array && !matches!(ty, TypeName::User(_) | TypeName::Chan);
         let known = self.names.locals.iter().filter(|(_, ty)| scalar(ty)).map(|(name, _)| name.clone()).collect();
         let names = crate::mapping::assigned(&fragment.text, &known, false);

@@ -36,6 +36,18 @@ pub enum Meaning {
     Local(String, String),
 }
 
+/// What a piece of C does with a variable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NameUse {
+    /// It reads the variable.
+    #[default]
+    Read,
+    /// It passes the variable as an argument. A function may change an array that it is given.
+    Passed,
+    /// It stores a value in the variable or a part of it, or takes its address.
+    Changed,
+}
+
 /// A name in a piece of C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameInC {
@@ -45,6 +57,19 @@ pub struct NameInC {
     pub end: usize,
     /// Its meaning.
     pub meaning: Meaning,
+    /// What is done with it.
+    pub usage: NameUse,
+}
+
+/// A function that a piece of C defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionInC {
+    /// Its name.
+    pub name: String,
+    /// The offset at which its definition begins.
+    pub start: usize,
+    /// The offset after its definition.
+    pub end: usize,
 }
 
 /// A declaration of variables outside functions.
@@ -66,7 +91,7 @@ pub struct Outline {
     /// Its declarations of variables outside functions, in the order of the text.
     pub variables: Vec<Variables>,
     /// The functions that it defines.
-    pub functions: Vec<String>,
+    pub functions: Vec<FunctionInC>,
     /// The types that it names.
     pub types: BTreeSet<String>,
 }
@@ -118,6 +143,7 @@ fn guessing(text: &str, kind: PieceKind, types: &BTreeSet<String>, bold: bool) -
         PieceKind::Fields => drop(read::fields(&blank, &known).map_err(wrong)?),
     }
     finder.found.names.sort_by_key(|name| name.start);
+    finder.add_uses();
     finder.found.types.extend(known);
     Ok(finder.found)
 }
@@ -237,6 +263,8 @@ struct Finder {
     outside: bool,
     scopes: Vec<BTreeSet<String>>,
     found: Outline,
+    /// The names at these places are changed or passed.
+    uses: Vec<(Span, NameUse)>,
 }
 
 impl Finder {
@@ -273,7 +301,84 @@ impl Finder {
 
     fn add(&mut self, span: &Span, meaning: Meaning) {
         let (start, end) = (span.start.saturating_sub(self.shift), span.end.saturating_sub(self.shift));
-        self.found.names.push(NameInC { start, end, meaning });
+        self.found.names.push(NameInC { start, end, meaning, usage: NameUse::Read });
+    }
+
+    /// Notes what is done with the variable that an expression denotes a part of.
+    fn use_of(&mut self, expression: &Node<c::Expression>, usage: NameUse) {
+        match &expression.node {
+            c::Expression::Identifier(name) => self.uses.push((name.span, usage)),
+            c::Expression::Member(member) => {
+                let of_model = match (&member.node.expression.node, &member.node.operator.node) {
+                    (c::Expression::Identifier(name), c::MemberOperator::Direct) => name.node.name == "now",
+                    (c::Expression::Identifier(name), c::MemberOperator::Indirect) => name.node.name.starts_with('P'),
+                    _ => false,
+                };
+                match &member.node.operator.node {
+                    _ if of_model => self.uses.push((expression.span, usage)),
+                    c::MemberOperator::Direct if usage == NameUse::Changed => self.use_of(&member.node.expression, usage),
+                    // A pointer itself is only read, and a part of a variable is passed by value.
+                    _ => {}
+                }
+            }
+            c::Expression::BinaryOperator(operation) => {
+                let part = usage == NameUse::Changed && operation.node.operator.node == c::BinaryOperator::Index;
+                if part || matches!(operation.node.operator.node, c::BinaryOperator::Plus | c::BinaryOperator::Minus) {
+                    self.use_of(&operation.node.lhs, usage);
+                }
+            }
+            c::Expression::UnaryOperator(operation) if operation.node.operator.node == c::UnaryOperator::Indirection => {
+                self.use_of(&operation.node.operand, usage);
+            }
+            c::Expression::Cast(cast) => self.use_of(&cast.node.expression, usage),
+            _ => {}
+        }
+    }
+
+    fn uses_in(&mut self, expression: &c::Expression) {
+        use c::{BinaryOperator as B, UnaryOperator as U};
+        match expression {
+            c::Expression::UnaryOperator(operation)
+                if matches!(
+                    operation.node.operator.node,
+                    U::PostIncrement | U::PostDecrement | U::PreIncrement | U::PreDecrement | U::Address
+                ) =>
+            {
+                self.use_of(&operation.node.operand, NameUse::Changed);
+            }
+            c::Expression::BinaryOperator(operation)
+                if matches!(
+                    operation.node.operator.node,
+                    B::Assign
+                        | B::AssignMultiply
+                        | B::AssignDivide
+                        | B::AssignModulo
+                        | B::AssignPlus
+                        | B::AssignMinus
+                        | B::AssignShiftLeft
+                        | B::AssignShiftRight
+                        | B::AssignBitwiseAnd
+                        | B::AssignBitwiseXor
+                        | B::AssignBitwiseOr
+                ) =>
+            {
+                self.use_of(&operation.node.lhs, NameUse::Changed);
+            }
+            c::Expression::Call(call) => call.node.arguments.iter().for_each(|argument| self.use_of(argument, NameUse::Passed)),
+            _ => {}
+        }
+    }
+
+    /// Adds to each name what is done with it.
+    fn add_uses(&mut self) {
+        for (span, usage) in &self.uses {
+            let (start, end) = (span.start.saturating_sub(self.shift), span.end.saturating_sub(self.shift));
+            for name in self.found.names.iter_mut().filter(|name| (name.start, name.end) == (start, end)) {
+                if name.usage != NameUse::Changed {
+                    name.usage = *usage;
+                }
+            }
+        }
     }
 
     fn scoped(&mut self, visit: impl FnOnce(&mut Self)) {
@@ -305,7 +410,10 @@ impl<'ast> Visit<'ast> for Finder {
                     _ => self.visit_expression(&member.node.expression.node, &member.node.expression.span),
                 }
             }
-            _ => visit::visit_expression(self, expression, span),
+            _ => {
+                self.uses_in(expression);
+                visit::visit_expression(self, expression, span);
+            }
         }
     }
 
@@ -341,7 +449,8 @@ impl<'ast> Visit<'ast> for Finder {
     }
 
     fn visit_function_definition(&mut self, definition: &'ast c::FunctionDefinition, span: &'ast Span) {
-        self.found.functions.extend(name_of(&definition.declarator));
+        let (start, end) = (span.start.saturating_sub(self.shift), span.end.saturating_sub(self.shift));
+        self.found.functions.extend(name_of(&definition.declarator).map(|name| FunctionInC { name, start, end }));
         self.scoped(|finder| visit::visit_function_definition(finder, definition, span));
     }
 
@@ -398,6 +507,32 @@ mod tests {
             ("int top, stack[3] = { 1 };", 2)
         );
         assert_eq!(found.names.iter().map(|name| &name.meaning).collect::<Vec<_>>(), [&free("stack")]);
+    }
+
+    #[test]
+    fn what_is_done_with_a_name_is_known() {
+        let usage = |text: &str| {
+            let found = outline(text, PieceKind::Statements, &BTreeSet::new()).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+            let of = |name: &NameInC| match &name.meaning {
+                Meaning::Free(name) | Meaning::Global(name) | Meaning::Local(_, name) => name.clone(),
+            };
+            let with = |usage| found.names.iter().filter(|name| name.usage == usage).map(of).collect::<Vec<_>>().join(" ");
+            (with(NameUse::Changed), with(NameUse::Passed))
+        };
+        let changed = [
+            ("now.x = 1;", "x"),
+            ("PP->x += 2;", "x"),
+            ("now.s.f[now.i] = now.y;", "s"),
+            ("++x; y--; --now.z;", "x y z"),
+            ("(x) = 1; a[b[i]] = c;", "x a"),
+            ("if (x == 1 && !(y <= 2)) *(buffer + i) = 3;", "buffer"),
+            ("scanf(\"%d = %d\", &x, &now.y);", "x y"),
+            ("p->x = 1; q[p->y] <<= 2;", "q"),
+        ];
+        for (text, wanted) in changed {
+            assert_eq!(usage(text).0, wanted, "{text}");
+        }
+        assert_eq!(usage("read(fd, buffer, sizeof buffer); f(now.list, list[2], s.f, x + 1);").1, "fd buffer list x");
     }
 
     #[test]

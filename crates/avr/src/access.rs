@@ -422,17 +422,18 @@ impl Emitter<'_> {
         self.search_objects(middle, end, leaf);
     }
 
-    /// LPM.
+    /// LPM. Only the constants of the program are kept in a state, or all its code.
     pub fn load_flash(&mut self, d: Reg, inc: bool) {
         let Some((start, size, table)) = self.memory.flash else { return };
         pair(&mut self.code, crate::insn::Z);
-        self.code.and(0x7fff);
+        self.code.and((self.image.chip.flash * 2 - 1) as i32);
         self.code.c(start.into());
         self.code.op(Op::Sub {});
         self.code.pop(T1);
         if inc {
             self.move_pointer(crate::insn::Z, Mode::PostInc);
         }
+        let (inside, end) = (self.code.mark(), self.code.mark());
         self.code.push(T1);
         self.code.c(0);
         self.code.op(Op::Ge {});
@@ -440,10 +441,20 @@ impl Emitter<'_> {
         self.code.c(size.into());
         self.code.op(Op::Lt {});
         self.code.op(Op::And {});
-        self.claim("access_outside", "the program reads flash that holds no constants");
+        if start > 0 {
+            self.claim("unsupported", "the program reads its own code; `-D flash=all` keeps the code in the states");
+        } else {
+            self.code.jump_not_zero(inside);
+            // Memory that is erased.
+            self.code.c(0xff);
+            self.code.set(reg(d));
+            self.code.jump(end);
+        }
+        self.code.place(inside);
         self.code.push(T1);
         self.code.op(Op::Ldgx { var: table });
         self.code.set(reg(d));
+        self.code.place(end);
     }
 
     /// Writes a byte of the stack pointer. The bytes below it are empty afterwards.

@@ -27,6 +27,19 @@ pub enum Kind {
     Sample,
     /// Control of the EEPROM.
     Eeprom,
+    /// A byte from outside: any value can be read, and writes go nowhere.
+    Received,
+    /// Data of the serial peripheral interface. An access clears the flag of the interface.
+    Exchanged,
+    /// State of that interface: its flag, a collision, and a bit that keeps what is written.
+    ExchangeState,
+    /// Control of the two-wire interface: its flag, which is cleared by writing a one, a bit that
+    /// the device clears, and bits that keep what is written.
+    Bus,
+    /// Control of the analogue comparator: its output, its flag, and bits that keep what is written.
+    Comparator,
+    /// These bits are inputs; the others keep what is written.
+    Mixed { inputs: u8 },
     /// The stack pointer, low byte or high byte.
     Stack { high: bool },
     /// The status register.
@@ -39,6 +52,36 @@ pub const LATCH: u16 = 0xffff;
 
 /// The content of [`LATCH`] after the counter was read: any value, which is chosen when it is used.
 pub const ANY: i32 = 0x100;
+
+impl Kind {
+    /// Whether the values that are read come from outside alone, so that a user can choose them.
+    pub fn is_input(self) -> bool {
+        matches!(
+            self,
+            Kind::Pins { .. }
+                | Kind::Counter
+                | Kind::Half { latched: true, .. }
+                | Kind::Serial
+                | Kind::Sample
+                | Kind::Received
+                | Kind::Exchanged
+        )
+    }
+
+    /// The bits that the device sets in a register whose other bits keep what is written. `None` for
+    /// a register of another kind.
+    pub fn set_by_device(self) -> Option<u8> {
+        match self {
+            Kind::Plain | Kind::Eeprom => Some(0),
+            Kind::Converter => Some(0x50),
+            Kind::ExchangeState => Some(0xc0),
+            Kind::Bus => Some(0x88),
+            Kind::Comparator => Some(0x30),
+            Kind::Mixed { inputs } => Some(inputs),
+            _ => None,
+        }
+    }
+}
 
 /// A register of a device.
 #[derive(Clone, Copy, Debug)]
@@ -111,9 +154,12 @@ pub struct Chip {
     pub sources: &'static [Source],
     /// The register and the bit without which SLEEP does nothing.
     pub sleep: (u16, u8),
-    /// The register and the bits that select the sleep mode, and their value for the mode that
-    /// begins a conversion.
-    pub sleep_mode: (u16, u8, u8),
+    /// The register and the bits that select the sleep mode.
+    pub sleep_mode: (u16, u8),
+    /// The values of these bits for the modes other than idle.
+    pub depths: &'static [(u8, Depth)],
+    /// The register and the bit with which timer 2 has a clock of its own.
+    pub own_clock: (u16, u8),
     /// The register and the bits that switch the watchdog on.
     pub watchdog: (u16, u8),
     /// The bits of that register with which the watchdog interrupts, and those that are set after
@@ -124,13 +170,73 @@ pub struct Chip {
     pub reset_reason: u16,
     /// EECR; data and address registers follow it.
     pub eecr: u16,
+    /// Whether two bits of EECR choose between erasing and writing.
+    pub erases_alone: bool,
     /// State of the serial port.
     pub ucsra: u16,
+    /// State of the serial peripheral interface.
+    pub spsr: u16,
     /// The low byte of the counter of 16 bits; the high byte follows it.
     pub counter: u16,
+    /// The low byte of the captured value; the high byte follows it. And the registers that select
+    /// the mode of the timer.
+    pub capture: u16,
+    pub timer_mode: (u16, u16),
     /// Control of the converter, and the register whose bit 5 says that results are left-adjusted.
     pub adcsra: u16,
     pub admux: u16,
+    /// The register and the bits that select what begins a conversion; zero for the conversion
+    /// before.
+    pub trigger: (u16, u8),
+}
+
+/// A sleep mode other than idle: what still works in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Depth {
+    /// The converter and the memories, what works in power-down, and timer 2 with its own clock.
+    Converter = 1,
+    /// Levels and changes of pins, the address match of the two-wire interface, the watchdog.
+    PowerDown = 2,
+    /// The same, and timer 2.
+    PowerSave = 3,
+}
+
+/// All depths.
+pub const DEPTHS: [Depth; 3] = [Depth::Converter, Depth::PowerDown, Depth::PowerSave];
+
+/// How a source can wake the processor from a sleep mode other than idle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wakes {
+    Never,
+    Always,
+    /// Only if the interrupt is raised by a low level: bits of this register, from this one on, are
+    /// zero.
+    Level(u16, u8),
+    /// Only if timer 2 has a clock of its own.
+    OwnClock,
+}
+
+impl Source {
+    /// How it wakes the processor of a device.
+    pub fn wakes(&self, chip: &Chip, depth: Depth) -> Wakes {
+        if let Some(pins) = self.pins {
+            return match pins.edge {
+                Edge::Mode { register, bit, .. } => Wakes::Level(register, bit),
+                Edge::Rising { .. } | Edge::Change { .. } => Wakes::Always,
+            };
+        }
+        let is_timer_2 = self.name.starts_with("TIMER2");
+        // On the older device, timer 2 sleeps too unless it has a clock of its own.
+        let keeps_clock = depth == Depth::PowerSave && chip.erases_alone;
+        match (self.name, depth) {
+            ("WDT" | "TWI", _) => Wakes::Always,
+            ("ADC" | "EE_READY" | "EE_RDY" | "SPM_READY" | "SPM_RDY", Depth::Converter) => Wakes::Always,
+            (_, Depth::Converter | Depth::PowerSave) if is_timer_2 && !keeps_clock => Wakes::OwnClock,
+            (_, Depth::PowerSave) if is_timer_2 => Wakes::Always,
+            _ => Wakes::Never,
+        }
+    }
 }
 
 const fn plain(name: &'static str, addr: u16) -> Register {
@@ -202,9 +308,9 @@ pub static ATMEGA328P: Chip = Chip {
         plain("GPIOR1", 0x4a),
         plain("GPIOR2", 0x4b),
         plain("SPCR", 0x4c),
-        plain("SPSR", 0x4d),
-        plain("SPDR", 0x4e),
-        plain("ACSR", 0x50),
+        reg("SPSR", 0x4d, Kind::ExchangeState),
+        reg("SPDR", 0x4e, Kind::Exchanged),
+        reg("ACSR", 0x50, Kind::Comparator),
         plain("SMCR", 0x53),
         plain("MCUSR", 0x54),
         plain("MCUCR", 0x55),
@@ -246,8 +352,13 @@ pub static ATMEGA328P: Chip = Chip {
         reg("TCNT2", 0xb2, Kind::Counter),
         plain("OCR2A", 0xb3),
         plain("OCR2B", 0xb4),
-        plain("ASSR", 0xb6),
-        plain("TWCR", 0xbc),
+        reg("ASSR", 0xb6, Kind::Mixed { inputs: 0x1f }),
+        plain("TWBR", 0xb8),
+        reg("TWSR", 0xb9, Kind::Mixed { inputs: 0xf8 }),
+        plain("TWAR", 0xba),
+        reg("TWDR", 0xbb, Kind::Received),
+        reg("TWCR", 0xbc, Kind::Bus),
+        plain("TWAMR", 0xbd),
         reg("UCSR0A", 0xc0, Kind::SerialState),
         plain("UCSR0B", 0xc1),
         plain("UCSR0C", 0xc2),
@@ -272,27 +383,40 @@ pub static ATMEGA328P: Chip = Chip {
         source(14, "TIMER0_COMPA", (0x6e, 1), Some((0x35, 1)), Some((0x45, 7))),
         source(15, "TIMER0_COMPB", (0x6e, 2), Some((0x35, 2)), Some((0x45, 7))),
         source(16, "TIMER0_OVF", (0x6e, 0), Some((0x35, 0)), Some((0x45, 7))),
-        source(17, "SPI_STC", (0x4c, 7), None, Some((0x4c, 0x40))),
+        source(17, "SPI_STC", (0x4c, 7), Some((0x4d, 7)), Some((0x4c, 0x40))),
         level(18, "USART_RX", (0xc1, 7), Some((0xc0, 7)), Some((0xc1, 0x10))),
         level(19, "USART_UDRE", (0xc1, 5), Some((0xc0, 5)), Some((0xc1, 0x08))),
         source(20, "USART_TX", (0xc1, 6), Some((0xc0, 6)), Some((0xc1, 0x08))),
         source(21, "ADC", (0x7a, 3), Some((0x7a, 4)), Some((0x7a, 0x60))),
         level(22, "EE_READY", (0x3f, 3), None, None),
-        source(23, "ANALOG_COMP", (0x50, 3), None, None),
-        level(24, "TWI", (0xbc, 0), None, Some((0xbc, 0x04))),
+        source(23, "ANALOG_COMP", (0x50, 3), Some((0x50, 4)), None),
+        level(24, "TWI", (0xbc, 0), Some((0xbc, 7)), Some((0xbc, 0x04))),
         level(25, "SPM_READY", (0x57, 7), None, None),
     ],
     sleep: (0x53, 0),
-    sleep_mode: (0x53, 0x0e, 0x02),
+    sleep_mode: (0x53, 0x0e),
+    depths: &[
+        (0x02, Depth::Converter),
+        (0x04, Depth::PowerDown),
+        (0x06, Depth::PowerSave),
+        (0x0c, Depth::PowerDown),
+        (0x0e, Depth::PowerSave),
+    ],
+    own_clock: (0xb6, 5),
     watchdog: (0x60, 0x48),
     watchdog_interrupts: 0x40,
     watchdog_after: 0x08,
     reset_reason: 0x54,
     eecr: 0x3f,
+    erases_alone: true,
     ucsra: 0xc0,
+    spsr: 0x4d,
     counter: 0x84,
+    capture: 0x86,
+    timer_mode: (0x80, 0x81),
     adcsra: 0x7a,
     admux: 0x7c,
+    trigger: (0x7b, 0x07),
 };
 
 /// The ATmega16.
@@ -303,18 +427,22 @@ pub static ATMEGA16: Chip = Chip {
     eeprom: 512,
     vectors: 21,
     registers: &[
+        plain("TWBR", 0x20),
+        reg("TWSR", 0x21, Kind::Mixed { inputs: 0xf8 }),
+        plain("TWAR", 0x22),
+        reg("TWDR", 0x23, Kind::Received),
         reg("ADCL", 0x24, Kind::Sample),
         reg("ADCH", 0x25, Kind::Sample),
         reg("ADCSRA", 0x26, Kind::Converter),
         plain("ADMUX", 0x27),
-        plain("ACSR", 0x28),
+        reg("ACSR", 0x28, Kind::Comparator),
         plain("UBRRL", 0x29),
         plain("UCSRB", 0x2a),
         reg("UCSRA", 0x2b, Kind::SerialState),
         reg("UDR", 0x2c, Kind::Serial),
         plain("SPCR", 0x2d),
-        plain("SPSR", 0x2e),
-        plain("SPDR", 0x2f),
+        reg("SPSR", 0x2e, Kind::ExchangeState),
+        reg("SPDR", 0x2f, Kind::Exchanged),
         pins("PIND", 0x30),
         plain("DDRD", 0x31),
         plain("PORTD", 0x32),
@@ -333,7 +461,7 @@ pub static ATMEGA16: Chip = Chip {
         plain("EEARH", 0x3f),
         plain("UBRRH", 0x40),
         plain("WDTCR", 0x41),
-        plain("ASSR", 0x42),
+        reg("ASSR", 0x42, Kind::Mixed { inputs: 0x07 }),
         plain("OCR2", 0x43),
         reg("TCNT2", 0x44, Kind::Counter),
         plain("TCCR2", 0x45),
@@ -352,7 +480,7 @@ pub static ATMEGA16: Chip = Chip {
         plain("TCCR0", 0x53),
         plain("MCUCSR", 0x54),
         plain("MCUCR", 0x55),
-        plain("TWCR", 0x56),
+        reg("TWCR", 0x56, Kind::Bus),
         plain("SPMCR", 0x57),
         reg("TIFR", 0x58, Kind::Flags),
         plain("TIMSK", 0x59),
@@ -373,29 +501,42 @@ pub static ATMEGA16: Chip = Chip {
         source(7, "TIMER1_COMPB", (0x59, 3), Some((0x58, 3)), Some((0x4e, 7))),
         source(8, "TIMER1_OVF", (0x59, 2), Some((0x58, 2)), Some((0x4e, 7))),
         source(9, "TIMER0_OVF", (0x59, 0), Some((0x58, 0)), Some((0x53, 7))),
-        source(10, "SPI_STC", (0x2d, 7), None, Some((0x2d, 0x40))),
+        source(10, "SPI_STC", (0x2d, 7), Some((0x2e, 7)), Some((0x2d, 0x40))),
         level(11, "USART_RXC", (0x2a, 7), Some((0x2b, 7)), Some((0x2a, 0x10))),
         level(12, "USART_UDRE", (0x2a, 5), Some((0x2b, 5)), Some((0x2a, 0x08))),
         source(13, "USART_TXC", (0x2a, 6), Some((0x2b, 6)), Some((0x2a, 0x08))),
         source(14, "ADC", (0x26, 3), Some((0x26, 4)), Some((0x26, 0x60))),
         level(15, "EE_RDY", (0x3c, 3), None, None),
-        source(16, "ANA_COMP", (0x28, 3), None, None),
-        level(17, "TWI", (0x56, 0), None, Some((0x56, 0x04))),
+        source(16, "ANA_COMP", (0x28, 3), Some((0x28, 4)), None),
+        level(17, "TWI", (0x56, 0), Some((0x56, 7)), Some((0x56, 0x04))),
         external(18, "INT2", (0x5b, 5), (0x5a, 5), 0x38, Edge::Rising { pin: 2, register: 0x54, bit: 6 }),
         source(19, "TIMER0_COMP", (0x59, 1), Some((0x58, 1)), Some((0x53, 7))),
         level(20, "SPM_RDY", (0x57, 7), None, None),
     ],
     sleep: (0x55, 6),
-    sleep_mode: (0x55, 0xb0, 0x10),
+    sleep_mode: (0x55, 0xb0),
+    depths: &[
+        (0x10, Depth::Converter),
+        (0x20, Depth::PowerDown),
+        (0x30, Depth::PowerSave),
+        (0xa0, Depth::PowerDown),
+        (0xb0, Depth::PowerSave),
+    ],
+    own_clock: (0x42, 3),
     watchdog: (0x41, 0x08),
     watchdog_interrupts: 0,
     watchdog_after: 0,
     reset_reason: 0x54,
     eecr: 0x3c,
+    erases_alone: false,
     ucsra: 0x2b,
+    spsr: 0x2e,
     counter: 0x4c,
+    capture: 0x46,
+    timer_mode: (0x4f, 0x4e),
     adcsra: 0x26,
     admux: 0x27,
+    trigger: (0x50, 0xe0),
 };
 
 /// All devices.

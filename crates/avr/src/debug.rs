@@ -12,6 +12,9 @@ type Slice<'a> = EndianSlice<'a, LittleEndian>;
 const DATA: u64 = 0x80_0000;
 const EEPROM: u64 = 0x81_0000;
 
+/// A byte whose meaning is not known.
+const BYTE: Scalar = Scalar::unsigned(1);
+
 /// The deepest nesting of types.
 const DEPTH: usize = 12;
 /// The limit on the scalars and arrays into which one variable is divided.
@@ -24,6 +27,15 @@ pub struct Scalar {
     pub size: u8,
     pub signed: bool,
     pub boolean: bool,
+    /// Whether the bits are those of a floating-point number.
+    pub float: bool,
+}
+
+impl Scalar {
+    /// An unsigned number of this many bytes.
+    pub const fn unsigned(size: u8) -> Scalar {
+        Scalar { size, signed: false, boolean: false, float: false }
+    }
 }
 
 /// A part of a variable: a scalar or an array of scalars.
@@ -36,6 +48,18 @@ pub struct Part {
     pub scalar: Scalar,
     /// The number of elements, if it is an array.
     pub count: Option<u32>,
+    /// The lengths of the dimensions of an array, whose product is `count`. Empty if the bytes are
+    /// no array of C.
+    pub dims: Vec<u32>,
+    /// The size of a number that is kept as bytes because it has 3 or 8 of them; 1 for others.
+    pub whole: u8,
+}
+
+impl Part {
+    /// The size in bytes.
+    pub fn size(&self) -> u32 {
+        u32::from(self.scalar.size) * self.count.unwrap_or(1)
+    }
 }
 
 /// A bit-field of a structure.
@@ -84,12 +108,10 @@ pub struct Debug {
     pub lines: Vec<Line>,
     /// In the order of addresses, without overlap.
     pub parts: Vec<Part>,
-    /// Constants of enumerations, by their names.
-    pub constants: BTreeMap<String, i64>,
+    /// Constants of enumerations, by their names; `None` if enumerations disagree.
+    pub constants: BTreeMap<String, Option<i64>>,
     /// Bit-fields, by their names with those of the structures.
     pub fields: BTreeMap<String, Field>,
-    /// The names of floating-point variables.
-    pub floats: BTreeSet<String>,
 }
 
 impl Debug {
@@ -108,12 +130,19 @@ pub fn read<'a>(file: &impl Object<'a>) -> Debug {
     };
     let mut debug = Debug::default();
     let Ok(dwarf) = Dwarf::load(load) else { return debug };
-    let mut reader = Reader { dwarf: &dwarf, debug: &mut debug, found: Vec::new() };
-    let mut units = dwarf.units();
-    while let Ok(Some(header)) = units.next() {
+    let mut reader = Reader { dwarf: &dwarf, debug: &mut debug, located: Vec::new(), found: Vec::new() };
+    let mut units = Vec::new();
+    let mut headers = dwarf.units();
+    while let Ok(Some(header)) = headers.next() {
         let Ok(unit) = dwarf.unit(header) else { continue };
         reader.lines(&unit);
-        reader.variables(&unit);
+        reader.variables(&unit, units.len());
+        units.push(unit);
+    }
+    let located = std::mem::take(&mut reader.located);
+    let names = names(&located);
+    for (variable, name) in located.iter().zip(names) {
+        reader.variable(&units[variable.unit], variable, &name);
     }
     let found = reader.found;
     debug.lines.sort_by_key(|line| (line.addr, line.place.is_some()));
@@ -121,23 +150,55 @@ pub fn read<'a>(file: &impl Object<'a>) -> Debug {
     debug
 }
 
-/// The parts without those that overlap others, with unique names.
+/// A variable with a fixed address.
+struct Located {
+    name: String,
+    addr: u16,
+    /// The number of its unit, and its type there.
+    unit: usize,
+    ty: UnitOffset,
+    /// The file and the function in which it is defined.
+    file: String,
+    function: Option<String>,
+}
+
+/// The name of each variable. Variables that share a name are told apart by their functions, by
+/// their files, by both, or by their addresses, whichever is the first to do so.
+fn names(located: &[Located]) -> Vec<String> {
+    let mut forms: Vec<usize> = vec![0; located.len()];
+    let form = |variable: &Located, form: usize| {
+        let Located { name, file, function, addr, .. } = variable;
+        match (form, function) {
+            (0, _) => name.clone(),
+            (1, Some(function)) => format!("{function}::{name}"),
+            (1 | 2, None) => format!("{file}::{name}"),
+            (2, Some(function)) => format!("{file}::{function}::{name}"),
+            _ => format!("{name}@{addr:#06x}"),
+        }
+    };
+    for _ in 0..3 {
+        let mut places: BTreeMap<String, BTreeSet<u16>> = BTreeMap::new();
+        for (variable, number) in located.iter().zip(&forms) {
+            places.entry(form(variable, *number)).or_default().insert(variable.addr);
+        }
+        for (variable, number) in located.iter().zip(&mut forms) {
+            if places[&form(variable, *number)].len() > 1 {
+                *number += 1;
+            }
+        }
+    }
+    located.iter().zip(forms).map(|(variable, number)| form(variable, number)).collect()
+}
+
+/// The parts without those that overlap others.
 fn separate(mut found: Vec<Part>) -> Vec<Part> {
     found.sort_by(|a, b| a.addr.cmp(&b.addr).then(a.name.cmp(&b.name)));
     let mut parts: Vec<Part> = Vec::new();
     let mut end = 0_u32;
     for part in found {
         if u32::from(part.addr) >= end {
-            end = u32::from(part.addr) + u32::from(part.scalar.size) * part.count.unwrap_or(1);
+            end = u32::from(part.addr) + part.size();
             parts.push(part);
-        }
-    }
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for part in &mut parts {
-        let count = seen.entry(part.name.clone()).or_default();
-        *count += 1;
-        if *count > 1 {
-            part.name = format!("{}@{}", part.name, count);
         }
     }
     parts
@@ -146,6 +207,7 @@ fn separate(mut found: Vec<Part>) -> Vec<Part> {
 struct Reader<'d, 'a> {
     dwarf: &'d Dwarf<Slice<'a>>,
     debug: &'d mut Debug,
+    located: Vec<Located>,
     found: Vec<Part>,
 }
 
@@ -182,23 +244,46 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    fn variables(&mut self, unit: &Unit<Slice<'a>>) {
+    fn variables(&mut self, unit: &Unit<Slice<'a>>, number: usize) {
+        let file = file_of(unit);
+        // The functions around the entry, from the outermost on, each with its depth.
+        let mut functions: Vec<(isize, String)> = Vec::new();
         let mut entries = unit.entries();
         while let Ok(Some(entry)) = entries.next_dfs() {
+            let depth = entry.depth();
+            functions.retain(|(outer, _)| *outer < depth);
             match entry.tag() {
+                gimli::DW_TAG_subprogram | gimli::DW_TAG_inlined_subroutine => {
+                    functions.extend(self.declared_name(unit, entry).map(|name| (depth, name)));
+                }
                 gimli::DW_TAG_variable => {
-                    let _ = self.variable(unit, entry);
+                    if let Some((addr, name, ty)) = self.located(unit, entry) {
+                        let function = functions.last().map(|(_, name)| name.clone());
+                        self.located.push(Located { name, addr, unit: number, ty, file: file.clone(), function });
+                    }
                 }
                 gimli::DW_TAG_enumerator => {
                     if let (Some(name), Some(value)) =
                         (self.name(unit, entry), entry.attr_value(gimli::DW_AT_const_value).and_then(|v| v.sdata_value()))
                     {
-                        self.debug.constants.insert(name, value);
+                        let known = self.debug.constants.entry(name).or_insert(Some(value));
+                        if *known != Some(value) {
+                            *known = None;
+                        }
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// The name of an entry, or of the one that declares it.
+    fn declared_name(&self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Option<String> {
+        let declared = || {
+            let of = |attribute| self.referred(unit, entry, attribute);
+            unit.entry(of(gimli::DW_AT_specification).or_else(|| of(gimli::DW_AT_abstract_origin))?).ok()
+        };
+        self.name(unit, entry).or_else(|| self.name(unit, &declared()?))
     }
 
     fn name(&self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Option<String> {
@@ -215,7 +300,8 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    fn variable(&mut self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Option<()> {
+    /// The address, the name and the type of a variable with a fixed address.
+    fn located(&self, unit: &Unit<Slice<'a>>, entry: &Entry<'a>) -> Option<(u16, String, UnitOffset)> {
         let AttributeValue::Exprloc(expression) = entry.attr_value(gimli::DW_AT_location)? else { return None };
         let mut reader = expression.0;
         if reader.read_u8().ok()? != gimli::DW_OP_addr.0 {
@@ -225,28 +311,20 @@ impl<'a> Reader<'_, 'a> {
         if !(DATA + 0x60..EEPROM).contains(&addr) || !reader.is_empty() {
             return None;
         }
-        let declared;
-        let entry = match self
-            .referred(unit, entry, gimli::DW_AT_specification)
-            .or_else(|| self.referred(unit, entry, gimli::DW_AT_abstract_origin))
-        {
-            Some(offset) => {
-                declared = unit.entry(offset).ok()?;
-                &declared
-            }
-            None => entry,
-        };
-        let name = self.name(unit, entry)?;
-        // The registers of devices get their names from the tables of this crate.
-        let external = self.referred(unit, entry, gimli::DW_AT_type)?;
+        let of = |attribute| self.referred(unit, entry, attribute);
+        // A declaration may know less of the type than the definition: the length of an array.
+        let ty = of(gimli::DW_AT_type).or_else(|| {
+            let declared = unit.entry(of(gimli::DW_AT_specification).or_else(|| of(gimli::DW_AT_abstract_origin))?).ok()?;
+            self.referred(unit, &declared, gimli::DW_AT_type)
+        })?;
+        Some(((addr - DATA) as u16, self.declared_name(unit, entry)?, ty))
+    }
+
+    fn variable(&mut self, unit: &Unit<Slice<'a>>, variable: &Located, name: &str) {
         let mut parts = Vec::new();
-        self.divide(unit, external, &name, (addr - DATA) as u16, 0, &mut parts);
+        self.divide(unit, variable.ty, name, variable.addr, 0, &mut parts);
         self.found.append(&mut parts);
-        if self.is_float(unit, external, 0) {
-            self.debug.floats.insert(name.clone());
-        }
-        self.fields(unit, external, &name, (addr - DATA) as u16, 0);
-        Some(())
+        self.fields(unit, variable.ty, name, variable.addr, 0);
     }
 
     /// The type without its name and qualifiers.
@@ -264,11 +342,6 @@ impl<'a> Reader<'_, 'a> {
     /// The size of a type in bytes, as the debugging information states it.
     fn width(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> Option<u64> {
         self.bare(unit, ty, depth)?.1.attr_value(gimli::DW_AT_byte_size)?.udata_value()
-    }
-
-    fn is_float(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> bool {
-        let encoding = self.bare(unit, ty, depth).and_then(|(_, entry)| entry.attr_value(gimli::DW_AT_encoding));
-        matches!(encoding, Some(AttributeValue::Encoding(gimli::DW_ATE_float)))
     }
 
     /// Finds the bit-fields of a structure and of the structures in it.
@@ -315,28 +388,38 @@ impl<'a> Reader<'_, 'a> {
         if parts.len() >= PARTS {
             return;
         }
-        let mut add = |scalar, count| parts.push(Part { name: name.to_owned(), addr, scalar, count });
-        let byte = Scalar { size: 1, signed: false, boolean: false };
+        let mut add = |scalar, dims: Vec<u32>, whole| {
+            let count = (!dims.is_empty()).then(|| dims.iter().product());
+            parts.push(Part { name: name.to_owned(), addr, scalar, count, dims, whole });
+        };
         match shape {
-            Shape::Scalar(scalar) => add(scalar, None),
-            Shape::Bytes(size) => add(byte, Some(size)),
-            Shape::Array(element, count) => match self.shape(unit, element, depth + 1) {
-                Some(Shape::Scalar(scalar)) => add(scalar, Some(count)),
-                Some(inner) if count <= 32 => {
-                    let size = inner.size();
-                    for index in 0..count {
-                        let Some(at) = size.checked_mul(index).and_then(|by| u16::try_from(by).ok()?.checked_add(addr)) else { break };
-                        self.divide(unit, element, &format!("{name}[{index}]"), at, depth + 1, parts);
+            Shape::Scalar(scalar) => add(scalar, Vec::new(), 1),
+            Shape::Wide(size) => add(BYTE, vec![size], size as u8),
+            Shape::Bytes(size) => add(BYTE, vec![size], 1),
+            Shape::Array(element, dims) => {
+                let count: u32 = dims.iter().product();
+                match self.shape(unit, element, depth + 1) {
+                    Some(Shape::Scalar(scalar)) => add(scalar, dims, 1),
+                    Some(inner) if count <= 32 => {
+                        let size = inner.size();
+                        for index in 0..count {
+                            let Some(at) = size.checked_mul(index).and_then(|by| u16::try_from(by).ok()?.checked_add(addr)) else { break };
+                            self.divide(unit, element, &format!("{name}{}", indices(index, &dims)), at, depth + 1, parts);
+                        }
                     }
+                    Some(inner) => {
+                        let size = inner.size().saturating_mul(count).clamp(1, 0xffff);
+                        let whole = if let Shape::Wide(size) = inner { size as u8 } else { 1 };
+                        parts.push(Part { name: name.to_owned(), addr, scalar: BYTE, count: Some(size), dims: Vec::new(), whole });
+                    }
+                    None => {}
                 }
-                Some(inner) => add(byte, Some(inner.size().saturating_mul(count).clamp(1, 0xffff))),
-                None => {}
-            },
+            }
             Shape::Struct(size, members) => {
                 let whole: Vec<&Member> = members.iter().filter(|member| member.bits.is_none()).collect();
                 let separate = whole.windows(2).all(|pair| pair[0].offset < pair[1].offset);
                 if !separate || members.is_empty() {
-                    add(byte, Some(size.max(1)));
+                    add(BYTE, vec![size.max(1)], 1);
                     return;
                 }
                 let mut at = 0;
@@ -358,15 +441,15 @@ impl<'a> Reader<'_, 'a> {
         let at = u16::try_from(bytes.start).ok().and_then(|offset| addr.checked_add(offset));
         if let Some(addr) = at.filter(|_| !fields.is_empty()) {
             let count = Some(bytes.end - bytes.start).filter(|count| *count > 1);
-            let scalar = Scalar { size: 1, signed: false, boolean: false };
-            parts.push(Part { name: format!("{name}.({})", fields.join(", ")), addr, scalar, count });
+            let dims = count.into_iter().collect();
+            parts.push(Part { name: format!("{name}.({})", fields.join(", ")), addr, scalar: BYTE, count, dims, whole: 1 });
         }
     }
 
     /// The size of a type in bytes.
     fn size(&self, unit: &Unit<Slice<'a>>, ty: UnitOffset, depth: usize) -> u32 {
         match self.shape(unit, ty, depth) {
-            Some(Shape::Array(element, count)) => self.size(unit, element, depth + 1).saturating_mul(count),
+            Some(Shape::Array(element, dims)) => self.size(unit, element, depth + 1).saturating_mul(dims.iter().product()),
             Some(shape) => shape.size(),
             None => 0,
         }
@@ -385,33 +468,45 @@ impl<'a> Reader<'_, 'a> {
                     _ => return None,
                 };
                 let signed = matches!(encoding, gimli::DW_ATE_signed | gimli::DW_ATE_signed_char);
-                let boolean = encoding == gimli::DW_ATE_boolean;
+                let (boolean, float) = (encoding == gimli::DW_ATE_boolean, encoding == gimli::DW_ATE_float);
                 match size? {
-                    size @ (1 | 2 | 4) if encoding != gimli::DW_ATE_float => {
-                        Some(Shape::Scalar(Scalar { size: size as u8, signed, boolean }))
-                    }
+                    4 if float => Some(Shape::Scalar(Scalar { float, ..Scalar::unsigned(4) })),
+                    size @ (1 | 2 | 4) if !float => Some(Shape::Scalar(Scalar { signed, boolean, ..Scalar::unsigned(size as u8) })),
+                    size @ (3 | 8) => Some(Shape::Wide(size)),
                     size => Some(Shape::Bytes(size.clamp(1, 0xffff))),
                 }
             }
             gimli::DW_TAG_enumeration_type => match size? {
-                size @ (1 | 2 | 4) => Some(Shape::Scalar(Scalar { size: size as u8, signed: false, boolean: false })),
+                size @ (1 | 2 | 4) => Some(Shape::Scalar(Scalar::unsigned(size as u8))),
                 size => Some(Shape::Bytes(size.clamp(1, 0xffff))),
             },
-            gimli::DW_TAG_pointer_type => Some(Shape::Scalar(Scalar { size: 2, signed: false, boolean: false })),
+            gimli::DW_TAG_pointer_type => Some(Shape::Scalar(Scalar::unsigned(2))),
             gimli::DW_TAG_typedef | gimli::DW_TAG_volatile_type | gimli::DW_TAG_const_type => {
                 self.shape(unit, self.referred(unit, &entry, gimli::DW_AT_type)?, depth + 1)
             }
             gimli::DW_TAG_array_type => {
                 let element = self.referred(unit, &entry, gimli::DW_AT_type)?;
-                let mut count = 1_u32;
+                let mut dims = Vec::new();
                 self.children(unit, ty, |child| {
-                    if child.tag() == gimli::DW_TAG_subrange_type {
+                    if child.tag() == gimli::DW_TAG_subrange_type && dims.len() < DEPTH {
                         let number = |attribute| child.attr_value(attribute).and_then(|v| v.udata_value());
                         let length = number(gimli::DW_AT_count).or_else(|| number(gimli::DW_AT_upper_bound)?.checked_add(1));
-                        count = count.saturating_mul(length.and_then(|n| u32::try_from(n).ok()).unwrap_or(1));
+                        dims.push(length.and_then(|n| u32::try_from(n).ok()).unwrap_or(1));
                     }
                 });
-                (1..0x1_0000).contains(&count).then_some(Shape::Array(element, count))
+                // The elements of an array of arrays lie one after the other, whether the inner
+                // array has a name of its own or not.
+                let mut element = element;
+                if let Some((inner, entry)) = self.bare(unit, element, depth)
+                    && entry.tag() == gimli::DW_TAG_array_type
+                {
+                    let Some(Shape::Array(innermost, more)) = self.shape(unit, inner, depth + 1) else { return None };
+                    element = innermost;
+                    dims.extend(more);
+                }
+                let count = dims.iter().try_fold(1_u32, |all, dim| all.checked_mul(*dim));
+                let fits = !dims.is_empty() && count.is_some_and(|count| (1..0x1_0000).contains(&count));
+                fits.then_some(Shape::Array(element, dims))
             }
             gimli::DW_TAG_structure_type => {
                 let mut members = Vec::new();
@@ -442,6 +537,25 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
+/// The name of the file of a unit, without folders, in characters that conditions can have.
+fn file_of(unit: &Unit<Slice<'_>>) -> String {
+    let name = unit.name.map_or_else(|| "?".into(), |name| name.to_string_lossy());
+    let name = name.rsplit(['/', '\\']).next().unwrap_or("");
+    let fit = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' };
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (if begins { "" } else { "_" }).chars().chain(name.chars().map(fit)).collect()
+}
+
+/// The indices of an element of an array with these dimensions.
+fn indices(mut element: u32, dims: &[u32]) -> String {
+    let mut text = String::new();
+    for dim in dims.iter().rev() {
+        text = format!("[{}]{text}", element % dim);
+        element /= dim;
+    }
+    text
+}
+
 /// The offset of a member in the form of DWARF 2: an expression that adds a constant.
 fn constant(mut reader: Slice<'_>) -> Option<u64> {
     (reader.read_u8().ok()? == gimli::DW_OP_plus_uconst.0).then(|| reader.read_uleb128().ok()).flatten()
@@ -450,9 +564,12 @@ fn constant(mut reader: Slice<'_>) -> Option<u64> {
 /// A type, as far as its memory layout is concerned.
 enum Shape {
     Scalar(Scalar),
+    /// A number of 3 or 8 bytes.
+    Wide(u32),
     /// Anything else of this size.
     Bytes(u32),
-    Array(UnitOffset, u32),
+    /// The type of the elements, which is no array, and the lengths of the dimensions.
+    Array(UnitOffset, Vec<u32>),
     /// Size and members.
     Struct(u32, Vec<Member>),
 }
@@ -480,8 +597,8 @@ impl Shape {
     fn size(&self) -> u32 {
         match self {
             Shape::Scalar(scalar) => scalar.size.into(),
-            Shape::Bytes(size) | Shape::Struct(size, _) => *size,
-            // The size is only needed for elements of arrays; an array of arrays is one list.
+            Shape::Bytes(size) | Shape::Wide(size) | Shape::Struct(size, _) => *size,
+            // The size is only needed for elements of arrays, which are no arrays.
             Shape::Array(..) => 1,
         }
     }

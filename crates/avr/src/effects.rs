@@ -31,6 +31,9 @@ impl Effects {
             }
             Some(Kind::Sample) => all.reads.push(chip.admux),
             Some(Kind::Half { high, latched }) => {
+                if latched && access.reads {
+                    all.reads.extend([chip.timer_mode.0, chip.timer_mode.1]);
+                }
                 if access.writes || latched {
                     all.reads.push(LATCH);
                     all.writes.push(LATCH);
@@ -41,11 +44,15 @@ impl Effects {
             }
             Some(Kind::Counter) if addr == chip.counter || addr == chip.counter + 1 => all.writes.push(LATCH),
             Some(Kind::Serial) => all.writes.push(chip.ucsra),
-            Some(Kind::Flags | Kind::SerialState | Kind::Converter) => {
+            Some(Kind::Exchanged) => all.writes.push(chip.spsr),
+            Some(Kind::Flags | Kind::SerialState | Kind::Converter | Kind::ExchangeState | Kind::Bus | Kind::Comparator) => {
                 // A flag is raised when it is read.
                 all.writes.push(addr);
                 for source in chip.sources.iter().filter(|source| source.flag.is_some_and(|(flags, _)| flags == addr)) {
                     all.conditions(source);
+                }
+                if addr == chip.adcsra {
+                    all.reads.push(chip.trigger.0);
                 }
             }
             Some(Kind::Eeprom) => {

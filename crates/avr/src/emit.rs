@@ -455,6 +455,10 @@ impl<'a> Emitter<'a> {
         if !self.sharing.interrupts() {
             return self.code.op(Op::Nex {});
         }
+        if let Some(asleep) = self.memory.asleep {
+            self.code.c(0);
+            self.code.op(Op::Stg { var: asleep });
+        }
         self.code.get(PC);
         self.code.pop(T2);
         self.push_address();
@@ -783,14 +787,7 @@ impl<'a> Emitter<'a> {
                 self.code.set(reg(d));
             }
             Insn::Lpm { d, inc } => self.load_flash(d, inc),
-            Insn::Sleep => {
-                self.begin_conversion();
-                self.answer_sleep(behind);
-                self.code.op(Op::Ldg { var: self.memory.io[&self.image.chip.sleep.0] });
-                self.code.and(1 << self.image.chip.sleep.1);
-                self.code.op(Op::Lnot {});
-                self.code.op(Op::Nexz {});
-            }
+            Insn::Sleep => self.sleep(behind),
             Insn::Wdr => {}
             Insn::Break if self.options.halts_at_break => {
                 self.code.step(Mode::Normal);
@@ -802,7 +799,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn answer_sleep(&mut self, behind: u16) {
+    /// Adds an alternative: an interrupt wakes the processor.
+    pub fn answer_sleep(&mut self, behind: u16) {
         if self.is_interrupted() {
             self.answer(behind);
             self.woken.insert(behind);

@@ -11,7 +11,7 @@
 //! device, or the handler does not clear the flag. Any other interrupt may be raised just now,
 //! before all others.
 
-use crate::chip::{Chip, Edge, Source};
+use crate::chip::{Chip, DEPTHS, Edge, Source, Wakes};
 use crate::code::{Code, I, T0, T1};
 use crate::emit::INTERRUPTS;
 use crate::memory::Memory;
@@ -196,21 +196,57 @@ pub fn moved(code: &mut Code, chip: &Chip, memory: &Memory, port: u16) {
     }
 }
 
+/// Pushes whether an interrupt is known to be pending. `None` if it has no flag that says so.
+pub fn pending(code: &mut Code, memory: &Memory, source: &Source) -> Option<()> {
+    let (addr, flag) = source.flag?;
+    bit(code, memory, addr, flag);
+    bit(code, memory, source.mask.0, source.mask.1);
+    code.op(Op::And {});
+    if let Some((addr, bits)) = source.needs.filter(|_| !source.clears) {
+        value(code, memory, addr);
+        code.and(bits.into());
+        code.c(0);
+        code.op(Op::Ne {});
+        code.op(Op::And {});
+    }
+    Some(())
+}
+
 /// The process waits while an interrupt with a lower vector is pending.
 fn priority(code: &mut Code, memory: &Memory, source: &Source, used: &[&Source]) {
     for other in used.iter().filter(|other| other.vector < source.vector) {
-        let Some((addr, flag)) = other.flag else { continue };
-        bit(code, memory, addr, flag);
-        bit(code, memory, other.mask.0, other.mask.1);
-        code.op(Op::And {});
-        if let Some((addr, bits)) = other.needs.filter(|_| !other.clears) {
-            value(code, memory, addr);
-            code.and(bits.into());
-            code.c(0);
-            code.op(Op::Ne {});
-            code.op(Op::And {});
+        if pending(code, memory, other).is_some() {
+            code.op(Op::Lnot {});
+            code.op(Op::Nexz {});
         }
-        code.op(Op::Lnot {});
+    }
+}
+
+/// The process waits while the processor sleeps in a mode from which the source cannot wake it.
+fn wakes(code: &mut Code, chip: &Chip, memory: &Memory, source: &Source) {
+    let Some(asleep) = memory.asleep else { return };
+    for depth in DEPTHS {
+        let wakes = source.wakes(chip, depth);
+        if wakes == Wakes::Always {
+            continue;
+        }
+        code.op(Op::Ldg { var: asleep });
+        code.c(depth as i32);
+        code.op(Op::Ne {});
+        match wakes {
+            Wakes::Level(addr, bit) => {
+                value(code, memory, addr);
+                code.shr(bit.into());
+                code.and(3);
+                code.op(Op::Lnot {});
+                code.op(Op::Or {});
+            }
+            Wakes::OwnClock => {
+                bit(code, memory, chip.own_clock.0, chip.own_clock.1);
+                code.op(Op::Or {});
+            }
+            Wakes::Always | Wakes::Never => {}
+        }
         code.op(Op::Nexz {});
     }
 }
@@ -227,6 +263,7 @@ pub fn device(code: &mut Code, chip: &Chip, memory: &Memory, options: &Options, 
     let start = begin(code, format!("interrupt {}", source.name));
     code.op(Op::Ldg { var: I });
     code.op(Op::Nexz {});
+    wakes(code, chip, memory, source);
     let test = |code: &mut Code, addr: u16, bits: i32| {
         code.op(Op::Ldg { var: memory.io[&addr] });
         code.and(bits);

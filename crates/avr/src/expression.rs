@@ -1,49 +1,67 @@
-//! Expressions over the variables of a program, in the syntax of C. They occur in formulas, and
-//! where an option needs a value.
+//! Expressions over the variables of a program, in the syntax of C: how they are read. They occur
+//! in formulas, and where an option needs a value. `conditions` computes them.
 //!
 //! Names are variables with their members and elements (`ring.head`, `tasks[1].state`), constants
-//! of enumerations, and registers of devices (`PORTB`). Operators are those of C without
-//! assignment.
+//! of enumerations, and registers of devices (`PORTB`). A variable that shares its name with
+//! another one has its file or its function before it (`main.c::count`, `poll::count`). Operators
+//! are those of C without assignment, pointers and `sizeof`.
 
-use crate::chip::{Chip, Kind};
-use crate::code::I;
-use crate::debug::Field;
-use crate::image::Image;
-use crate::memory::{Memory, Place};
-use bytecode::{Addr, Op};
-use std::collections::BTreeSet;
+use bytecode::Op;
 
 /// The deepest nesting.
 const DEPTH: usize = 100;
+/// The limit on operands. Expressions are followed recursively, also along chains of operators.
+const OPERANDS: usize = 500;
 
 /// An error in an expression: its offset, and a sentence.
 pub type Wrong = (usize, String);
 
+/// A step from a variable to a part of it.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Member(String),
+    Index(Expr),
+}
+
+/// The target of a cast.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cast {
+    Bool,
+    /// Bits, and whether the type is signed.
+    Number(u8, bool),
+}
+
 /// An expression.
 #[derive(Clone, Debug)]
 pub enum Expr {
-    Number(i32),
+    /// The bits of a number, and whether it is unsigned.
+    Number(i32, bool),
     Name {
+        /// The variable, with what stands before `::`.
         name: String,
-        index: Option<Box<Expr>>,
+        steps: Vec<Step>,
         at: usize,
     },
     Unary(Op, Box<Expr>),
     Binary(Op, Box<Expr>, Box<Expr>),
-    /// `&&` and `||`: the values become 0 or 1 first.
-    Both(Op, Box<Expr>, Box<Expr>),
+    /// `&&` if true, otherwise `||`. The right side is computed only if it decides.
+    Both(bool, Box<Expr>, Box<Expr>),
+    /// `?:`
+    Choice(Box<[Expr; 3]>),
+    Cast(Cast, Box<Expr>),
 }
 
 /// Reads expressions separated by commas.
 pub fn parse(text: &str) -> Result<Vec<Expr>, Wrong> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
-    let mut all = vec![parser.binary(0)?];
+    let mut parser = Parser { text, at: 0, depth: 0, operands: 0 };
+    let mut all = vec![parser.whole()?];
     while parser.eat(",") {
-        all.push(parser.binary(0)?);
+        all.push(parser.whole()?);
     }
     parser.space();
     if parser.at < text.len() {
-        return Err((parser.at, "the expression should end here".to_owned()));
+        let hint = if parser.rest().starts_with("->") { ": `->` of C is not supported; in a formula it means implication" } else { "" };
+        return Err((parser.at, format!("the expression should end here{hint}")));
     }
     Ok(all)
 }
@@ -52,6 +70,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    operands: usize,
 }
 
 /// Operators from the weakest to the strongest binding. A longer operator comes before its
@@ -80,13 +99,37 @@ impl Parser<'_> {
         let sign = LEVELS[level].iter().find(|sign| self.rest().starts_with(**sign))?;
         let behind = &self.rest()[sign.len()..];
         // `&` does not match the first half of `&&`, `|` not that of `||`, `<` not that of `<<`,
-        // and so on.
-        let half = matches!(*sign, "&" | "|") && behind.starts_with(*sign) || matches!(*sign, "<" | ">") && behind.starts_with(*sign);
+        // and so on; `-` does not match that of `->`.
+        let half = matches!(*sign, "&" | "|") && behind.starts_with(*sign)
+            || matches!(*sign, "<" | ">") && behind.starts_with(*sign)
+            || *sign == "-" && behind.starts_with('>');
         if half {
             return None;
         }
         self.at += sign.len();
         Some(sign)
+    }
+
+    /// An expression, with `?:` as its weakest operator.
+    fn whole(&mut self) -> Result<Expr, Wrong> {
+        self.deeper()?;
+        let condition = self.binary(0)?;
+        let found = if self.eat("?") {
+            let yes = self.whole()?;
+            if !self.eat(":") {
+                return Err((self.at, "`:` is missing after `?`".to_owned()));
+            }
+            Expr::Choice(Box::new([condition, yes, self.whole()?]))
+        } else {
+            condition
+        };
+        self.depth -= 1;
+        Ok(found)
+    }
+
+    fn deeper(&mut self) -> Result<(), Wrong> {
+        self.depth += 1;
+        if self.depth > DEPTH { Err((self.at, "the expression is nested too deeply".to_owned())) } else { Ok(()) }
     }
 
     fn binary(&mut self, level: usize) -> Result<Expr, Wrong> {
@@ -98,8 +141,8 @@ impl Parser<'_> {
             let right = self.binary(level + 1)?;
             let (left_side, right_side) = (Box::new(left), Box::new(right));
             left = match sign {
-                "||" => Expr::Both(Op::Or {}, left_side, right_side),
-                "&&" => Expr::Both(Op::And {}, left_side, right_side),
+                "||" => Expr::Both(false, left_side, right_side),
+                "&&" => Expr::Both(true, left_side, right_side),
                 _ => Expr::Binary(operation(sign), left_side, right_side),
             };
         }
@@ -107,10 +150,7 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Result<Expr, Wrong> {
-        self.depth += 1;
-        if self.depth > DEPTH {
-            return Err((self.at, "the expression is nested too deeply".to_owned()));
-        }
+        self.deeper()?;
         self.space();
         let found = if self.eat("!") {
             Expr::Unary(Op::Lnot {}, Box::new(self.unary()?))
@@ -118,12 +158,20 @@ impl Parser<'_> {
             Expr::Unary(Op::Not {}, Box::new(self.unary()?))
         } else if self.eat("-") {
             Expr::Unary(Op::Neg {}, Box::new(self.unary()?))
-        } else if self.eat("(") {
-            let inside = self.binary(0)?;
-            if !self.eat(")") {
-                return Err((self.at, "a parenthesis is not closed".to_owned()));
+        } else if self.eat("+") {
+            self.unary()?
+        } else if self.rest().starts_with('(') {
+            match self.cast() {
+                Some(cast) => Expr::Cast(cast, Box::new(self.unary()?)),
+                None => {
+                    self.at += 1;
+                    let inside = self.whole()?;
+                    if !self.eat(")") {
+                        return Err((self.at, "a parenthesis is not closed".to_owned()));
+                    }
+                    inside
+                }
             }
-            inside
         } else {
             self.operand()?
         };
@@ -131,8 +179,44 @@ impl Parser<'_> {
         Ok(found)
     }
 
+    /// The type in parentheses that begins here.
+    fn cast(&mut self) -> Option<Cast> {
+        let inside = self.rest().strip_prefix('(')?;
+        let end = inside.find(')')?;
+        let words: Vec<&str> = inside[..end].split_whitespace().filter(|word| !matches!(*word, "const" | "volatile")).collect();
+        let cast = match words[..] {
+            ["bool" | "_Bool"] => Cast::Bool,
+            ["uint8_t"] => Cast::Number(8, false),
+            ["int8_t"] => Cast::Number(8, true),
+            ["uint16_t" | "size_t" | "uintptr_t"] => Cast::Number(16, false),
+            ["int16_t" | "ptrdiff_t" | "intptr_t"] => Cast::Number(16, true),
+            ["uint32_t"] => Cast::Number(32, false),
+            ["int32_t"] => Cast::Number(32, true),
+            [] => return None,
+            _ => {
+                // The types that are spelt with several words: `char` without a sign is signed.
+                let known = ["unsigned", "signed", "char", "short", "int", "long"];
+                let count = |wanted: &str| words.iter().filter(|word| **word == wanted).count();
+                let is_type = words.iter().all(|word| known.contains(word)) && known.iter().all(|word| count(word) <= 1);
+                let width = if count("char") > 0 {
+                    8
+                } else if count("long") > 0 {
+                    32
+                } else {
+                    16
+                };
+                if !is_type {
+                    return None;
+                }
+                Cast::Number(width, count("unsigned") == 0)
+            }
+        };
+        self.at += end + 2;
+        Some(cast)
+    }
+
     fn word(&mut self) -> &str {
-        let length = self.rest().find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest().len());
+        let length = self.rest().find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '@')).unwrap_or(self.rest().len());
         let start = self.at;
         self.at += length;
         &self.text[start..self.at]
@@ -140,30 +224,40 @@ impl Parser<'_> {
 
     fn operand(&mut self) -> Result<Expr, Wrong> {
         let start = self.at;
+        self.operands += 1;
+        if self.operands > OPERANDS {
+            return Err((start, format!("the expression has more than {OPERANDS} operands")));
+        }
         let word = self.word().to_owned();
         if word.starts_with(|c: char| c.is_ascii_digit()) {
-            let number = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
-                Some(digits) => u32::from_str_radix(digits, 16).ok(),
-                None => word.parse().ok(),
-            };
-            return number.map(|number| Expr::Number(number as i32)).ok_or((start, format!("`{word}` is not a number of 32 bits")));
+            return number(&word).ok_or((start, format!("`{word}` is not a whole number of 32 bits")));
         }
         if word.is_empty() {
             return Err((start, "a variable or a number is missing".to_owned()));
         }
+        if word == "sizeof" {
+            return Err((start, "`sizeof` is not supported".to_owned()));
+        }
         let mut name = word;
-        let mut index = None;
+        let mut steps = Vec::new();
         loop {
-            if self.rest().starts_with('.') {
-                self.at += 1;
-                let member = self.word().to_owned();
-                if let Some(Expr::Number(number)) = index.take() {
-                    name = format!("{name}[{number}]");
+            if self.rest().starts_with("::") {
+                // What stands before was the name of a file, which contains points, or of a
+                // function.
+                for step in steps.drain(..) {
+                    match step {
+                        Step::Member(member) => name = format!("{name}.{member}"),
+                        Step::Index(_) => return Err((self.at, "a file or a function stands before `::`".to_owned())),
+                    }
                 }
-                name = format!("{name}.{member}");
+                self.at += 2;
+                name = format!("{name}::{}", self.word());
+            } else if self.rest().starts_with('.') {
+                self.at += 1;
+                steps.push(Step::Member(self.word().to_owned()));
             } else if self.rest().starts_with('[') {
                 self.at += 1;
-                index = Some(self.binary(0)?);
+                steps.push(Step::Index(self.whole()?));
                 if !self.eat("]") {
                     return Err((self.at, "an index is not closed".to_owned()));
                 }
@@ -171,8 +265,29 @@ impl Parser<'_> {
                 break;
             }
         }
-        Ok(Expr::Name { name, index: index.map(Box::new), at: start })
+        Ok(Expr::Name { name, steps, at: start })
     }
+}
+
+/// A number of C: decimal, octal, hexadecimal or binary, with its suffix.
+fn number(word: &str) -> Option<Expr> {
+    let lower = word.to_ascii_lowercase();
+    let digits = lower.trim_end_matches(['u', 'l']);
+    let suffix = &lower[digits.len()..];
+    if !matches!(suffix, "" | "u" | "l" | "ul" | "lu") {
+        return None;
+    }
+    let value = if let Some(digits) = digits.strip_prefix("0x") {
+        u32::from_str_radix(digits, 16)
+    } else if let Some(digits) = digits.strip_prefix("0b") {
+        u32::from_str_radix(digits, 2)
+    } else if digits.len() > 1 && digits.starts_with('0') {
+        u32::from_str_radix(digits, 8)
+    } else {
+        digits.parse()
+    };
+    let value = value.ok()?;
+    Some(Expr::Number(value as i32, value > i32::MAX as u32 || matches!(suffix, "ul" | "lu")))
 }
 
 fn operation(sign: &str) -> Op {
@@ -197,188 +312,77 @@ fn operation(sign: &str) -> Op {
 }
 
 impl Expr {
-    /// Adds the registers of devices that the expression names.
-    pub fn registers(&self, chip: &Chip, found: &mut BTreeSet<u16>) {
+    /// The expressions of which this one consists.
+    pub fn parts(&self) -> Vec<&Expr> {
         match self {
-            Expr::Number(_) => {}
-            Expr::Name { name, index, .. } => {
-                found.extend(chip.registers.iter().filter(|register| register.name == name).map(|register| register.addr));
-                if let Some(index) = index {
-                    index.registers(chip, found);
-                }
+            Expr::Number(..) => Vec::new(),
+            Expr::Name { steps, .. } => {
+                steps.iter().filter_map(|step| if let Step::Index(index) = step { Some(index) } else { None }).collect()
             }
-            Expr::Unary(_, inner) => inner.registers(chip, found),
-            Expr::Binary(_, a, b) | Expr::Both(_, a, b) => {
-                a.registers(chip, found);
-                b.registers(chip, found);
-            }
+            Expr::Unary(_, inner) | Expr::Cast(_, inner) => vec![inner],
+            Expr::Binary(_, a, b) | Expr::Both(_, a, b) => vec![a, b],
+            Expr::Choice(all) => all.iter().collect(),
         }
     }
 
-    /// Adds the variables that the expression names.
-    pub fn objects(&self, memory: &Memory, found: &mut BTreeSet<usize>) {
-        match self {
-            Expr::Number(_) => {}
-            Expr::Name { name, index, .. } => {
-                found.extend(object_named(name, index.as_deref(), memory).map(|(object, _)| object));
-                if let Some(index) = index {
-                    index.objects(memory, found);
-                }
-            }
-            Expr::Unary(_, inner) => inner.objects(memory, found),
-            Expr::Binary(_, a, b) | Expr::Both(_, a, b) => {
-                a.objects(memory, found);
-                b.objects(memory, found);
-            }
+    /// Calls `each` for every name in the expression.
+    pub fn names<'e>(&'e self, each: &mut dyn FnMut(&'e str, &'e [Step])) {
+        if let Expr::Name { name, steps, .. } = self {
+            each(name, steps);
+        }
+        for part in self.parts() {
+            part.names(each);
         }
     }
 
-    /// Emits code that pushes the value. The locations that the value depends on are added to
-    /// `observed`.
-    pub fn compile(&self, image: &Image, memory: &Memory, ops: &mut Vec<Op>, observed: &mut BTreeSet<Place>) -> Result<(), Wrong> {
-        match self {
-            Expr::Number(value) => ops.push(Op::Ldc { value: *value }),
-            Expr::Unary(op, inner) => {
-                inner.compile(image, memory, ops, observed)?;
-                ops.push(*op);
-            }
-            Expr::Binary(op, a, b) => {
-                a.compile(image, memory, ops, observed)?;
-                b.compile(image, memory, ops, observed)?;
-                ops.push(*op);
-            }
-            Expr::Both(op, a, b) => {
-                for side in [a, b] {
-                    side.compile(image, memory, ops, observed)?;
-                    ops.extend([Op::Lnot {}, Op::Lnot {}]);
-                }
-                ops.push(*op);
-            }
-            Expr::Name { name, index, at } => return self.name(name, index.as_deref(), *at, image, memory, ops, observed),
-        }
-        Ok(())
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn name(
-        &self,
-        name: &str,
-        index: Option<&Expr>,
-        at: usize,
-        image: &Image,
-        memory: &Memory,
-        ops: &mut Vec<Op>,
-        observed: &mut BTreeSet<Place>,
-    ) -> Result<(), Wrong> {
-        if let Some((found, is_element)) = object_named(name, index, memory) {
-            let object = &memory.objects[found];
-            let index = index.filter(|_| !is_element);
-            observed.insert(Place::Object(found));
-            // What is being written is not observed, only what was written.
-            let var = memory.shown.get(&found).copied().unwrap_or(object.global);
-            if image.debug.floats.contains(name) {
-                return Err((at, format!("`{name}` is a floating-point variable; conditions compare whole numbers")));
-            }
-            match (object.count, index) {
-                (Some(_), Some(index)) => {
-                    index.compile(image, memory, ops, observed)?;
-                    ops.push(Op::Ldgx { var });
-                }
-                (None, None) => ops.push(Op::Ldg { var }),
-                (Some(_), None) => return Err((at, format!("`{name}` is an array: name an element, as in {name}[0]"))),
-                (None, Some(_)) => return Err((at, format!("`{name}` is not an array"))),
-            }
-            return Ok(());
-        }
-        if let (Some(field), None) = (image.debug.fields.get(name), index) {
-            return bit_field(field, memory, ops, observed).ok_or((at, format!("`{name}` lies where no variable is known")));
-        }
-        if let Some(register) = image.chip.registers.iter().find(|register| register.name == name) {
-            let why = match register.kind {
-                Kind::Status => "flags are not kept where they are dead; `SREG_I` is the interrupt flag",
-                Kind::Stack { .. } => "the stack pointer cannot be observed",
-                Kind::Counter | Kind::Serial | Kind::Sample => "it has a value only when it is read; name the variable that keeps it",
-                _ => "",
-            };
-            if !why.is_empty() {
-                return Err((at, format!("a condition cannot name {name}: {why}")));
-            }
-        }
-        if let Some(register) = image.chip.registers.iter().find(|register| register.name == name)
-            && let Some(var) = memory.io.get(&register.addr)
-        {
-            observed.insert(Place::Io(register.addr));
-            ops.push(Op::Ldg { var: *var });
-            return Ok(());
-        }
-        if name == "SREG_I" {
-            let status = image.chip.registers.iter().find(|register| register.kind == Kind::Status);
-            observed.extend(status.map(|register| Place::Io(register.addr)));
-            ops.push(Op::Ldg { var: I });
-            return Ok(());
-        }
-        if let Some(value) = image.debug.constants.get(name) {
-            ops.push(Op::Ldc { value: *value as i32 });
-            return Ok(());
-        }
-        let names: Vec<&str> =
-            memory.objects.iter().map(|object| object.name.as_str()).filter(|name| !name.starts_with("ram_")).take(12).collect();
-        let known =
-            if names.is_empty() { "the program has no named variables".to_owned() } else { format!("variables are: {}", names.join(", ")) };
-        Err((at, format!("the program has no variable `{name}`; {known}")))
+    /// Whether computing it can be a fault: a division by zero, an index that is too large.
+    pub fn can_fail(&self) -> bool {
+        let fails = match self {
+            Expr::Binary(op, ..) => matches!(op, Op::Div {} | Op::Mod {}),
+            Expr::Name { steps, .. } => steps.iter().any(|step| matches!(step, Step::Index(index) if !matches!(index, Expr::Number(..)))),
+            _ => false,
+        };
+        fails || self.parts().into_iter().any(Expr::can_fail)
     }
 }
 
-/// The variable with a name and an index, and whether it is itself the element.
-fn object_named(name: &str, index: Option<&Expr>, memory: &Memory) -> Option<(usize, bool)> {
-    let position = |name: &str| memory.objects.iter().position(|object| object.name == name);
-    if let Some(Expr::Number(number)) = index
-        && let Some(found) = position(&format!("{name}[{number}]"))
-    {
-        return Some((found, true));
-    }
-    position(name).map(|found| (found, false))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Pushes the value of a bit-field. `None` if its bytes are not those of a variable.
-fn bit_field(field: &Field, memory: &Memory, ops: &mut Vec<Op>, observed: &mut BTreeSet<Place>) -> Option<()> {
-    ops.push(Op::Ldc { value: 0 });
-    let bytes = (field.bit + field.size).div_ceil(8);
-    for byte in 0..bytes {
-        let addr = field.addr.checked_add(byte.into())?;
-        let place = memory.place(addr);
-        let Place::Object(index) = place else { return None };
-        let object = &memory.objects[index];
-        if object.scalar.size != 1 {
-            return None;
+    #[test]
+    fn numbers_are_those_of_c() {
+        for (text, value, unsigned) in [
+            ("0x10", 16, false),
+            ("017", 15, false),
+            ("0b101", 5, false),
+            ("7u", 7, false),
+            ("7UL", 7, true),
+            ("4294967295", -1, true),
+            ("0", 0, false),
+        ] {
+            let all = parse(text).unwrap_or_else(|(_, why)| panic!("{text}: {why}"));
+            assert!(matches!(all[..], [Expr::Number(v, u)] if v == value && u == unsigned), "{text}: {all:?}");
         }
-        observed.insert(place);
-        match object.count {
-            Some(_) => ops.extend([Op::Ldc { value: i32::from(addr - object.addr) }, Op::Ldgx { var: object.global }]),
-            None => ops.push(Op::Ldg { var: object.global }),
+        for text in ["4294967296", "08", "5x", "0x", "5lll"] {
+            assert!(parse(text).is_err(), "{text}");
         }
-        ops.extend([Op::Ldc { value: 0xff }, Op::And {}, Op::Ldc { value: i32::from(byte) * 8 }, Op::Shl {}, Op::Or {}]);
     }
-    let mask = if field.size >= 31 { i32::MAX } else { (1 << field.size) - 1 };
-    ops.extend([Op::Ldc { value: field.bit.into() }, Op::Shr {}, Op::Ldc { value: mask }, Op::And {}]);
-    if field.signed {
-        let sign = 1_i32.checked_shl(u32::from(field.size).wrapping_sub(1)).unwrap_or(0);
-        ops.extend([Op::Ldc { value: sign }, Op::Xor {}, Op::Ldc { value: sign }, Op::Sub {}]);
+
+    #[test]
+    fn expressions_that_are_too_long_or_too_deep_are_refused() {
+        assert!(parse(&vec!["a"; 100_000].join("+")).is_err());
+        assert!(parse(&"(".repeat(100_000)).is_err());
+        assert!(parse(&"a[".repeat(100_000)).is_err());
+        assert!(parse(&"a?".repeat(100_000)).is_err());
+        assert!(parse(&vec!["a"; 50].join("?b:")).is_ok());
     }
-    Some(())
-}
 
-/// An atom under construction: its name and code, up to RET.
-pub struct AtomCode {
-    pub name: String,
-    pub ops: Vec<Op>,
-}
-
-/// Appends atoms to a program's code.
-pub fn append(program: &mut bytecode::Program, atoms: Vec<AtomCode>) {
-    for atom in atoms {
-        program.atoms.push(bytecode::Atom { name: atom.name, start: Addr(program.code.len() as u32) });
-        program.code.extend(atom.ops);
-        program.code.push(Op::Ret {});
+    #[test]
+    fn what_c_has_and_conditions_have_not_is_refused() {
+        for text in ["p->x", "sizeof(a)", "a = 1", "&a", "*a", "(float)a", "a[1]::b", "a ? b"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert!(parse("(unsigned long)a + (bool)b - (int8_t)c, main.c::d.e[1], f::g").is_ok());
     }
 }

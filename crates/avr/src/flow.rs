@@ -43,6 +43,8 @@ pub struct Flow {
     pub handlers: Vec<(u8, u16)>,
     /// The vectors that lead to a reset, because the program has no handler for them.
     pub missing: Vec<u8>,
+    /// Other vectors that are not jumps.
+    pub inline: Vec<u8>,
     /// The possible targets of jumps and calls through pointers.
     jump_targets: BTreeSet<u16>,
     pub call_targets: BTreeSet<u16>,
@@ -61,8 +63,10 @@ pub struct Flow {
 const MAX_INSTRUCTIONS: usize = 1 << 19;
 
 impl Flow {
-    /// Finds the code of a program.
-    pub fn of(image: &Image, chip: &Chip) -> Flow {
+    /// Finds the code of a program. Vectors are jumps to handlers; `inline` are those that contain
+    /// the code of their handler themselves. The code of a program without vectors stands in their
+    /// place, so the caller decides which interrupts matter.
+    pub fn of(image: &Image, chip: &Chip, inline: &BTreeSet<u8>) -> Flow {
         let mut flow = Flow { library: image.library_jumps(), ..Flow::default() };
         for vector in 1..chip.vectors {
             let at = u16::from(vector) * 2;
@@ -71,7 +75,8 @@ impl Flow {
                 // unless the program defines what it does.
                 Some((Insn::Jump { to }, _)) if to == 0 || image.is_reset_jump(to) => flow.missing.push(vector),
                 Some((Insn::Jump { to }, _)) => flow.handlers.push((vector, to)),
-                _ => {}
+                _ if inline.contains(&vector) => flow.handlers.push((vector, at)),
+                _ => flow.inline.push(vector),
             }
         }
         let mut open: Vec<u16> = vec![0];

@@ -336,7 +336,7 @@ impl Image {
     }
 
     /// The bytes of the flash between the vectors and the start-up code, which hold constants.
-    fn constants(&self) -> (u16, u16) {
+    pub fn constants(&self) -> (u16, u16) {
         let start = u16::from(self.chip.vectors) * 4;
         let end = self.symbol("__ctors_end").or_else(|| self.symbol("__init")).map_or(start, |end| end as u16);
         (start, end.max(start))

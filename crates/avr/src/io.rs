@@ -6,7 +6,7 @@
 //! raise it. The levels of pins are kept if a property refers to them; otherwise only the program's
 //! own registers hold them.
 
-use crate::chip::{ANY, Kind, LATCH, Source};
+use crate::chip::{ANY, Depth, Kind, LATCH, Source};
 use crate::code::{I, Mark, SP, T0, T1, T2, flag_local};
 use crate::emit::Emitter;
 use crate::environment;
@@ -43,25 +43,30 @@ impl Emitter<'_> {
                 }
                 self.choose_input(addr, wanted);
             }
-            Kind::Half { high: false, latched } => {
-                if latched && let (Some(other), Some(latch)) = (self.io(addr + 1), self.io(LATCH)) {
-                    self.code.op(Op::Ldg { var: other });
-                    self.code.op(Op::Stg { var: latch });
-                }
-                self.code.op(Op::Ldg { var });
-            }
-            Kind::Half { high: true, latched } => {
-                let latch = self.io(LATCH).filter(|_| latched);
-                self.choose_latch(latch);
-                self.code.op(Op::Ldg { var: latch.unwrap_or(var) });
-            }
+            Kind::Half { latched: false, .. } => self.code.op(Op::Ldg { var }),
+            Kind::Half { high, latched: true } => self.load_captured(addr, var, high, wanted),
             Kind::Sample => self.load_sample(addr, wanted),
             Kind::Serial => {
                 self.choose_input(addr, wanted);
                 self.change_bits(self.image.chip.ucsra, 0x80, 0);
             }
-            Kind::Flags => self.load_flags(addr, var, wanted),
-            Kind::SerialState => self.load_flags(addr, var, wanted),
+            Kind::Received => self.choose_input(addr, wanted),
+            Kind::Exchanged => {
+                self.choose_input(addr, wanted);
+                self.change_bits(self.image.chip.spsr, 0x80, 0);
+            }
+            Kind::Mixed { inputs } => {
+                self.choose_bits(wanted & inputs);
+                self.code.op(Op::Ldg { var });
+                self.code.and(i32::from(!inputs));
+                self.code.op(Op::Or {});
+            }
+            Kind::Flags | Kind::SerialState | Kind::ExchangeState | Kind::Comparator => self.load_flags(addr, var, wanted),
+            Kind::Bus => {
+                // The device clears the bit that asks for a stop condition.
+                self.perhaps_clear(var, 0x10, wanted);
+                self.load_flags(addr, var, wanted);
+            }
             Kind::Converter => self.load_converter(var, wanted),
             Kind::Eeprom => {
                 self.perhaps_clear(var, EEPE as u8, wanted);
@@ -104,6 +109,50 @@ impl Emitter<'_> {
         }
     }
 
+    /// A byte of the captured value. While the register is the top of the counter, nothing is
+    /// captured, and it has the value that the program has written.
+    fn load_captured(&mut self, addr: u16, var: GlobalId, high: bool, wanted: u8) {
+        let Some(latch) = self.io(LATCH) else { return self.code.op(Op::Ldg { var }) };
+        let (captures, end) = (self.code.mark(), self.code.mark());
+        if high {
+            if self.options.inputs.contains_key(&addr) {
+                self.is_top();
+                self.code.jump_zero(captures);
+            }
+            self.choose_latch(Some(latch));
+            self.code.op(Op::Ldg { var: latch });
+            self.code.jump(end);
+        } else {
+            self.is_top();
+            self.code.jump_zero(captures);
+            environment::value(&mut self.code, self.memory, addr + 1);
+            self.code.op(Op::Stg { var: latch });
+            self.code.op(Op::Ldg { var });
+            self.code.jump(end);
+        }
+        self.code.place(captures);
+        if !high {
+            self.code.c(ANY);
+            self.code.op(Op::Stg { var: latch });
+        }
+        if !high || self.options.inputs.contains_key(&addr) {
+            self.choose_input(addr, wanted);
+        }
+        self.code.place(end);
+    }
+
+    /// Pushes whether ICR1 is the top of the counter: the mode is 8, 10, 12 or 14.
+    fn is_top(&mut self) {
+        let (low, high) = self.image.chip.timer_mode;
+        environment::value(&mut self.code, self.memory, high);
+        self.code.and(0x10);
+        self.code.op(Op::Lnot {});
+        environment::value(&mut self.code, self.memory, low);
+        self.code.and(1);
+        self.code.op(Op::Or {});
+        self.code.op(Op::Lnot {});
+    }
+
     /// A byte of a result of ten bits, which begins at the left or ends at the right.
     fn load_sample(&mut self, addr: u16, wanted: u8) {
         let chip = self.image.chip;
@@ -136,9 +185,10 @@ impl Emitter<'_> {
         self.code.jump_not_zero(sleeps);
         self.code.jump(end);
         self.code.place(sleeps);
+        let value = chip.depths.iter().find(|(_, depth)| *depth == Depth::Converter).map_or(0, |(value, _)| *value);
         self.code.op(Op::Ldg { var: mode });
         self.code.and(chip.sleep_mode.1.into());
-        self.code.c(chip.sleep_mode.2.into());
+        self.code.c(value.into());
         self.code.op(Op::Eq {});
         self.code.op(Op::Ldg { var: converter });
         self.code.and(0x80);
@@ -153,6 +203,53 @@ impl Emitter<'_> {
         self.code.place(end);
         // The processor sleeps in a state of its own, in which the conversion is under way.
         self.code.step(bytecode::Mode::Normal);
+    }
+
+    /// SLEEP. While the processor is idle it rests before this instruction. In other modes it falls
+    /// asleep, and only some interrupts wake it then.
+    pub fn sleep(&mut self, behind: u16) {
+        self.begin_conversion();
+        let chip = self.image.chip;
+        let enable = self.memory.io[&chip.sleep.0];
+        self.answer_sleep(behind);
+        let Some(asleep) = self.memory.asleep else {
+            self.code.op(Op::Ldg { var: enable });
+            self.code.and(1 << chip.sleep.1);
+            self.code.op(Op::Lnot {});
+            return self.code.op(Op::Nexz {});
+        };
+        let (go_on, sleeps) = (self.code.mark(), self.code.mark());
+        self.code.op(Op::Ldg { var: enable });
+        self.code.and(1 << chip.sleep.1);
+        self.code.jump_zero(go_on);
+        // An interrupt that is pending already is taken first, or wakes the processor at once.
+        let used: Vec<&Source> = chip.sources.iter().filter(|source| self.sharing.is_used(source.vector)).collect();
+        for source in used {
+            if environment::pending(&mut self.code, self.memory, source).is_some() {
+                self.code.op(Op::Ldg { var: I });
+                self.code.op(Op::And {});
+                self.code.op(Op::Lnot {});
+                self.code.op(Op::Nexz {});
+            }
+        }
+        for (value, depth) in chip.depths {
+            let other = self.code.mark();
+            environment::value(&mut self.code, self.memory, chip.sleep_mode.0);
+            self.code.and(chip.sleep_mode.1.into());
+            self.code.c((*value).into());
+            self.code.op(Op::Eq {});
+            self.code.jump_zero(other);
+            self.code.c(*depth as i32);
+            self.code.op(Op::Stg { var: asleep });
+            self.code.jump(sleeps);
+            self.code.place(other);
+        }
+        self.code.op(Op::Nex {});
+        self.code.place(sleeps);
+        self.code.step(bytecode::Mode::Normal);
+        self.answer_sleep(behind);
+        self.code.op(Op::Nex {});
+        self.code.place(go_on);
     }
 
     fn choose_between(&mut self, least: i32, greatest: i32) {
@@ -223,21 +320,35 @@ impl Emitter<'_> {
 
     /// Reads interrupt flags. A flag that is not raised may have been raised by now.
     fn load_flags(&mut self, addr: u16, var: GlobalId, wanted: u8) {
+        let passing = match self.kind(addr) {
+            Kind::SerialState => 0x1c,
+            Kind::ExchangeState => 0x40,
+            Kind::Comparator => 0x20,
+            Kind::Bus => 0x08,
+            _ => 0,
+        };
         for bit in (0..8).filter(|bit| wanted & 1 << bit != 0) {
             let mask = 1 << bit;
             let source = self.image.chip.source_of(addr, bit);
-            let error = self.kind(addr) == Kind::SerialState && (2..5).contains(&bit);
-            if source.is_none() && !error {
+            // Bits that are chosen without a source, and those that are not kept: errors belong to
+            // one byte, and the output of the comparator moves at any time.
+            let chosen = passing & 1 << bit != 0;
+            if source.is_none() && !chosen {
                 continue;
             }
             let end = self.code.mark();
-            self.perhaps_raise(source, var, mask, end);
+            if self.kind(addr) == Kind::ExchangeState && chosen {
+                // A collision needs an interface that works.
+                let source = self.image.chip.source_of(addr, 7);
+                self.perhaps_raise(source, var, mask, end);
+            } else {
+                self.perhaps_raise(source, var, mask, end);
+            }
             self.code.place(end);
         }
         self.code.op(Op::Ldg { var });
-        if self.kind(addr) == Kind::SerialState {
-            // Errors belong to one byte and are not kept.
-            self.change_bits(addr, 0x1c, 0);
+        if passing != 0 {
+            self.change_bits(addr, passing, 0);
         }
     }
 
@@ -292,22 +403,32 @@ impl Emitter<'_> {
         plain.filter(|&addr| environment::kept_after(self.image.chip, self.memory, addr).next().is_some()).collect()
     }
 
-    /// A conversion that was started may be complete by now.
+    /// A conversion that was started may be complete by now. A single one ends. In free running
+    /// mode the next one has begun at once, and with another trigger it may have.
     fn load_converter(&mut self, var: GlobalId, wanted: u8) {
+        let (trigger, bits) = self.image.chip.trigger;
         let end = self.code.mark();
         if wanted & 0x50 != 0 {
-            let done = self.code.mark();
+            let (done, ends, triggered, again) = (self.code.mark(), self.code.mark(), self.code.mark(), self.code.mark());
             self.code.op(Op::Ldg { var });
-            self.code.and(0x40);
+            self.code.and(0x60);
             self.code.jump_zero(end);
             self.code.or(done);
             self.code.jump(end);
             self.code.place(done);
             self.code.op(Op::Ldg { var });
-            self.code.and(0xbf);
-            self.code.c(0x10);
-            self.code.op(Op::Or {});
-            self.code.op(Op::Stg { var });
+            self.code.and(0x20);
+            self.code.jump_zero(ends);
+            environment::value(&mut self.code, self.memory, trigger);
+            self.code.and(bits.into());
+            self.code.jump_not_zero(triggered);
+            self.code.place(again);
+            self.change_bits(self.image.chip.adcsra, 0, 0x50);
+            self.code.jump(end);
+            self.code.place(triggered);
+            self.code.or(again);
+            self.code.place(ends);
+            self.change_bits(self.image.chip.adcsra, 0x40, 0x10);
         }
         self.code.place(end);
         self.code.op(Op::Ldg { var });
@@ -385,7 +506,12 @@ impl Emitter<'_> {
             }
             Kind::Half { high: true, .. } => self.store_latch(),
             Kind::Counter if addr == self.image.chip.counter + 1 => self.store_latch(),
-            Kind::Counter | Kind::Sample => {}
+            Kind::Counter | Kind::Sample | Kind::Received => {}
+            Kind::Exchanged => self.change_bits(self.image.chip.spsr, 0x80, 0),
+            Kind::ExchangeState => self.store_bits(var, 0x01, 0),
+            Kind::Bus => self.store_bits(var, 0x77, 0x80),
+            Kind::Comparator => self.store_bits(var, 0xcf, 0x10),
+            Kind::Mixed { inputs } => self.store_bits(var, !inputs, 0),
             Kind::Flags => self.clear_written(var, 0xff),
             Kind::Serial => self.change_bits(self.image.chip.ucsra, 0x60, 0),
             Kind::SerialState => {
@@ -414,6 +540,17 @@ impl Emitter<'_> {
             }
             Kind::Eeprom => self.store_eeprom(var),
         }
+    }
+
+    /// Stores the bits `kept` of T0 into a register, and clears its flags that are written as ones.
+    fn store_bits(&mut self, var: GlobalId, kept: u8, flags: u8) {
+        self.clear_written(var, flags);
+        self.code.op(Op::Ldg { var });
+        self.code.and(i32::from(!kept));
+        self.code.push(T0);
+        self.code.and(kept.into());
+        self.code.op(Op::Or {});
+        self.code.op(Op::Stg { var });
     }
 
     /// Stores T0 into the byte that registers of 16 bits share.
@@ -491,6 +628,9 @@ impl Emitter<'_> {
             self.code.and(EEMPE);
             self.code.jump_zero(no_write);
             self.code.op(Op::Ldg { var: data });
+            if self.image.chip.erases_alone {
+                self.write_as_asked(&address, eeprom);
+            }
             address(self);
             self.code.op(Op::Stgx { var: eeprom });
             self.code.push(T0);
@@ -509,6 +649,29 @@ impl Emitter<'_> {
             self.code.op(Op::Stg { var });
             self.code.place(end);
         }
+    }
+
+    /// Replaces the byte on top, which is to be written to the EEPROM: if the mode in T0 is erasing
+    /// alone, by 0xff; if it is writing alone, by the bits that it has in common with the old byte.
+    fn write_as_asked(&mut self, address: &dyn Fn(&mut Self), eeprom: GlobalId) {
+        let mode = |this: &mut Self, wanted: i32| {
+            this.code.push(T0);
+            this.code.shr(4);
+            this.code.and(3);
+            this.code.c(wanted);
+            this.code.op(Op::Eq {});
+        };
+        mode(self, 1);
+        self.code.op(Op::Neg {});
+        self.code.op(Op::Or {});
+        address(self);
+        self.code.op(Op::Ldgx { var: eeprom });
+        mode(self, 2);
+        self.code.c(1);
+        self.code.op(Op::Sub {});
+        self.code.op(Op::Or {});
+        self.code.op(Op::And {});
+        self.code.and(0xff);
     }
 
     /// SBI and CBI.

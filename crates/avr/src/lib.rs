@@ -19,7 +19,7 @@
 //! | `loops` | functions | where a step must end because a loop may not |
 //! | `emit`, `arith`, `access`, `io` | instructions | byte-code of the processor |
 //! | `environment` | interrupts | byte-code of the devices |
-//! | `quotes`, `expression` | formulas | atoms over variables |
+//! | `quotes`, `expression`, `conditions` | formulas | atoms over variables |
 
 #![forbid(unsafe_code)]
 
@@ -28,6 +28,7 @@ mod arith;
 mod chip;
 mod clobber;
 mod code;
+mod conditions;
 mod debug;
 mod effects;
 mod emit;
@@ -55,8 +56,9 @@ use bytecode::{
     Addr, AtomId, ChannelType, ChannelTypeId, Formula, GlobalId, Label, LabelKind, MessageField, Op, ProcessId, ProcessType, Program,
     PropertyBody, PropertyEntry, Shown, StaticChannel, Type, Variable,
 };
+use conditions::{AtomCode, Condition};
 use emit::Emitter;
-use expression::{AtomCode, Wrong};
+use expression::Wrong;
 use facts::Facts;
 use flow::Flow;
 use image::Image;
@@ -187,6 +189,11 @@ fn formula(map: &mut SourceMap, name: &str, text: &str) -> Result<Stated, Diagno
     Ok(Stated { name: name.to_owned(), text: text.clone(), atoms })
 }
 
+/// Whether the program may set the bit that enables an interrupt.
+fn can_be_set(possible: &BTreeMap<u16, u8>, source: &chip::Source) -> bool {
+    possible.get(&source.mask.0).is_some_and(|bits| bits & 1 << source.mask.1 != 0)
+}
+
 /// The program of an image.
 fn translate(
     name: &str,
@@ -197,16 +204,32 @@ fn translate(
     sources: &mut dyn FnMut(&str) -> Option<String>,
 ) -> Result<(Program, Vec<Vec<AtomId>>), Diagnostic> {
     let chip = image.chip;
-    let flow = Flow::of(image, chip);
     let too_large = || Diagnostic::error(Span::default(), "the program is too large to be translated");
-    if flow.is_too_large {
-        return Err(too_large());
-    }
-    let at_break = |at: &u16| options.halts_at_break && matches!(flow.nodes[at].insn, Some(insn::Insn::Break));
-    let ends: BTreeSet<u16> = flow.nodes.keys().copied().filter(at_break).collect();
-    let facts = Facts::of(&flow, chip, ends.clone(), 0);
-    let possible = masks::possible(&flow, &facts);
-    let is_possible = |source: &chip::Source| possible.get(&source.mask.0).is_some_and(|bits| bits & 1 << source.mask.1 != 0);
+    let halts = |flow: &Flow| -> BTreeSet<u16> {
+        let at_break = |at: &u16| options.halts_at_break && matches!(flow.nodes[at].insn, Some(insn::Insn::Break));
+        flow.nodes.keys().copied().filter(at_break).collect()
+    };
+    let mut inline = BTreeSet::new();
+    let (flow, facts, possible) = loop {
+        let flow = Flow::of(image, chip, &inline);
+        if flow.is_too_large {
+            return Err(too_large());
+        }
+        let facts = Facts::of(&flow, chip, halts(&flow), 0);
+        let possible = masks::possible(&flow, &facts);
+        // A vector that is no jump matters if its interrupt can be enabled. Its code may enable
+        // others.
+        let before = inline.len();
+        if flow.nodes.keys().any(|at| facts.enabled(*at) != facts::Enabled::No) {
+            let source_of = |vector: &&u8| chip.sources.iter().find(|source| source.vector == **vector);
+            inline.extend(flow.inline.iter().filter(|vector| source_of(vector).is_some_and(|source| can_be_set(&possible, source))));
+        }
+        if inline.len() == before {
+            break (flow, facts, possible);
+        }
+    };
+    let ends = halts(&flow);
+    let is_possible = |source: &chip::Source| can_be_set(&possible, source);
     let is_silent = |source: &chip::Source| options.silent.iter().any(|name| name == source.name);
     let default = image.symbol("__bad_interrupt").map(|addr| addr / 2);
     let source_of = |vector: u8| chip.sources.iter().find(|source| source.vector == vector);
@@ -231,17 +254,23 @@ fn translate(
         registers.insert(chip.sleep.0);
     }
     let expressions = stated.iter().flat_map(|s| s.atoms.iter().map(|(_, _, expr)| expr)).chain(lists.iter().flat_map(|(_, list)| list));
-    expressions.for_each(|expr| expr.registers(chip, &mut registers));
+    expressions.for_each(|expr| conditions::registers(expr, chip, &mut registers));
 
     let mut globals =
         vec![Variable { shown: if options.registers { Shown::Number } else { Shown::Hidden }, ..Variable::scalar("SREG_I", Type::Bit) }];
     // The heap lies between the variables and the stack.
     let stack = options.stack.or_else(|| stack::most(&flow, &facts, &handlers).filter(|_| !memory::has_heap(image)));
-    let mut memory = Memory::of(image, &flow, &facts, &registers, stack, !options.noinit_zero, &mut globals);
+    let mut memory = Memory::of(image, &flow, &facts, &registers, stack, options, &mut globals);
     let mut named = BTreeSet::new();
     let expressions = stated.iter().flat_map(|s| s.atoms.iter().map(|(_, _, expr)| expr)).chain(lists.iter().flat_map(|(_, list)| list));
-    expressions.for_each(|expr| expr.objects(&memory, &mut named));
+    expressions.for_each(|expr| conditions::objects(expr, &memory, &mut named));
     memory.show(&named, &mut globals);
+    let modes = possible.get(&chip.sleep_mode.0).is_some_and(|bits| bits & chip.sleep_mode.1 != 0);
+    let sleeps = flow.nodes.values().any(|node| matches!(node.insn, Some(insn::Insn::Sleep)));
+    if sleeps && modes {
+        memory.asleep = Some(GlobalId(globals.len() as u16));
+        globals.push(Variable { shown: Shown::Hidden, ..Variable::scalar("asleep", Type::Byte) });
+    }
     if options.single {
         memory.counter = Some(GlobalId(globals.len() as u16));
         globals.push(Variable::scalar("PC", Type::Unsigned(16)));
@@ -251,9 +280,10 @@ fn translate(
     let mut observed = BTreeSet::new();
     let mut atoms: Vec<AtomCode> = Vec::new();
     let mut atom = |text: &str, file: FileId, expr: &expression::Expr| -> Result<AtomId, Diagnostic> {
-        let mut ops = Vec::new();
         let wrong = |(at, message): Wrong| Diagnostic::error(Span::point(file, at), message);
-        expr.compile(image, &memory, &mut ops, &mut observed).map_err(wrong)?;
+        let mut condition = Condition { image, memory: &memory, ops: Vec::new(), observed: &mut observed };
+        condition.compile(expr).map_err(wrong)?;
+        let ops = condition.ops;
         if let Some(known) = atoms.iter().position(|known| known.name == text) {
             return Ok(AtomId(known as u16));
         }
@@ -353,7 +383,7 @@ fn translate(
         program.channels.push(StaticChannel { name: "interrupt".to_owned(), ty: ChannelTypeId(0) });
     }
     drop_unreachable(&mut program);
-    expression::append(&mut program, atoms);
+    conditions::append(&mut program, atoms);
     Ok((program, values))
 }
 

@@ -82,10 +82,8 @@ pub fn possible(flow: &Flow, facts: &Facts) -> BTreeMap<u16, u8> {
 
 /// The bits that may be read from a register of a device that keeps written values.
 fn device(possible: &BTreeMap<u16, u8>, addr: u16, facts: &Facts) -> u8 {
-    match facts.kind(addr) {
-        Some(crate::chip::Kind::Plain | crate::chip::Kind::Eeprom) => possible.get(&addr).copied().unwrap_or(0),
-        // These bits mean that the converter is busy, and that a conversion is complete.
-        Some(crate::chip::Kind::Converter) => possible.get(&addr).copied().unwrap_or(0) | 0x50,
-        _ => 0xff,
+    match facts.kind(addr).and_then(crate::chip::Kind::set_by_device) {
+        Some(set) => possible.get(&addr).copied().unwrap_or(0) | set,
+        None => 0xff,
     }
 }

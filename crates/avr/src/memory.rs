@@ -12,6 +12,7 @@ use crate::facts::Facts;
 use crate::flow::Flow;
 use crate::image::Image;
 use crate::insn::Insn;
+use crate::options::Options;
 use bytecode::{GlobalId, LocalId, Shown, Type, Variable};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +36,10 @@ pub struct Object {
     pub addr: u16,
     pub scalar: Scalar,
     pub count: Option<u32>,
+    /// The lengths of the dimensions of an array of C.
+    pub dims: Vec<u32>,
+    /// The size of the numbers that are kept as bytes here; 1 if there are none.
+    pub whole: u8,
     pub global: GlobalId,
 }
 
@@ -72,6 +77,8 @@ pub struct Memory {
     pub eeprom: Option<GlobalId>,
     /// The address of the next instruction, where tests want it.
     pub counter: Option<GlobalId>,
+    /// The depth of sleep, if the program may sleep in other modes than idle; 0 otherwise.
+    pub asleep: Option<GlobalId>,
     /// For variables of several bytes that a property refers to: copies of their values after the
     /// last byte was written, by the numbers of the objects.
     pub shown: BTreeMap<usize, GlobalId>,
@@ -81,19 +88,18 @@ pub struct Memory {
     ram: u16,
 }
 
-const BYTE: Scalar = Scalar { size: 1, signed: false, boolean: false };
+const BYTE: Scalar = Scalar::unsigned(1);
 
 impl Memory {
     /// Lays out the memory; the variables are appended to `globals`. `stack` is the most bytes that
-    /// the stack can take, if that is known. `noinit` says that variables which the start-up code
-    /// does not set begin with any value.
+    /// the stack can take, if that is known.
     pub fn of(
         image: &Image,
         flow: &Flow,
         facts: &Facts,
         more_io: &BTreeSet<u16>,
         stack: Option<u16>,
-        noinit: bool,
+        options: &Options,
         globals: &mut Vec<Variable>,
     ) -> Memory {
         let chip = image.chip;
@@ -105,6 +111,7 @@ impl Memory {
             flash: None,
             eeprom: None,
             counter: None,
+            asleep: None,
             shown: BTreeMap::new(),
             noinit: None,
             ram: chip.ram.0,
@@ -148,16 +155,15 @@ impl Memory {
             globals.push(variable);
         }
         if flow.nodes.values().any(|node| matches!(node.insn, Some(Insn::Lpm { .. }))) {
-            let start = u16::from(chip.vectors) * 4;
-            let end = image.symbol("__ctors_end").or_else(|| image.symbol("__init")).map_or(start, |end| end as u16);
-            let (start, end) = if end > start { (start, end) } else { (0, image.code_end()) };
+            let (start, end) = image.constants();
+            let (start, end) = if end > start && !options.whole_flash { (start, end) } else { (0, image.code_end()) };
             let mut table = Variable::array("flash", Type::Byte, u32::from(end - start));
             table.init = (start..end).map(|at| image.flash_byte(at).into()).collect();
             table.shown = Shown::Hidden;
             memory.flash = Some((start, end - start, GlobalId(globals.len() as u16)));
             globals.push(table);
         }
-        if noinit && !image.noinit.is_empty() {
+        if !options.noinit_zero && !image.noinit.is_empty() {
             let size = u32::from(image.noinit.end - image.noinit.start);
             let mut valid = Variable::array(unique("noinit is set".to_owned(), globals), Type::Bit, size);
             valid.shown = Shown::Hidden;
@@ -202,6 +208,8 @@ impl Memory {
             addr: part.addr,
             scalar: part.scalar,
             count: part.count,
+            dims: part.dims,
+            whole: part.whole,
             global: GlobalId(globals.len() as u16),
         });
         globals.push(variable);
@@ -218,9 +226,9 @@ impl Memory {
     }
 
     /// Whether the byte that registers of 16 bits share may hold any value, because the program
-    /// reads the counter.
+    /// uses the counter or a captured value.
     pub fn opens_latch(&self, chip: &Chip) -> bool {
-        self.io.contains_key(&LATCH) && self.io.contains_key(&chip.counter)
+        self.io.contains_key(&LATCH) && [chip.counter, chip.capture].iter().any(|addr| self.io.contains_key(addr))
     }
 
     /// Whether an access through a pointer to this register is supported: the register keeps what
@@ -244,6 +252,17 @@ impl Memory {
         let object = &self.objects[index];
         let size = u16::from(object.scalar.size);
         (size > 1).then(|| addr - (addr - object.addr) % size)
+    }
+
+    /// The first address of the number that contains an address, if that has several bytes; also of
+    /// a number that is kept as bytes.
+    pub fn number(&self, addr: u16) -> Option<u16> {
+        let Place::Object(index) = self.place(addr) else { return None };
+        let object = &self.objects[index];
+        match object.whole {
+            0 | 1 => self.scalar(addr),
+            whole => Some(addr - (addr - object.addr) % u16::from(whole)),
+        }
     }
 
     /// The object at an address.
@@ -288,27 +307,41 @@ pub fn part_named(image: &Image, name: &str) -> Option<Part> {
 fn parts(image: &Image) -> Vec<Part> {
     let (start, end) = (image.chip.ram.0, image.data_end);
     let inside = |addr: u32, size: u32| addr >= start.into() && addr + size <= end.into();
-    let size = |part: &Part| u32::from(part.scalar.size) * part.count.unwrap_or(1);
-    let mut parts: Vec<Part> = image.debug.parts.iter().filter(|part| inside(part.addr.into(), size(part))).cloned().collect();
+    let mut parts: Vec<Part> = image.debug.parts.iter().filter(|part| inside(part.addr.into(), part.size())).cloned().collect();
+    let part = |name: String, addr: u32, size: u32| {
+        let (scalar, count) = match size {
+            1 | 2 | 4 => (Scalar::unsigned(size as u8), None),
+            other => (BYTE, Some(other)),
+        };
+        Part { name, addr: addr as u16, scalar, count, dims: count.into_iter().collect(), whole: 1 }
+    };
+    let mut more = Vec::new();
     for symbol in image.data.iter().filter(|symbol| symbol.size > 0 && inside(symbol.addr, symbol.size)) {
-        let overlaps = |part: &Part| u32::from(part.addr) < symbol.addr + symbol.size && symbol.addr < u32::from(part.addr) + size(part);
-        if !parts.iter().any(overlaps) {
-            let (scalar, count) = match symbol.size {
-                1 | 2 | 4 => (Scalar { size: symbol.size as u8, ..BYTE }, None),
-                other => (BYTE, Some(other)),
-            };
-            parts.push(Part { name: symbol.name.clone(), addr: symbol.addr as u16, scalar, count });
+        let overlaps = |part: &Part| u32::from(part.addr) < symbol.addr + symbol.size && symbol.addr < u32::from(part.addr) + part.size();
+        if !parts.iter().chain(&more).any(overlaps) {
+            more.push(part(symbol.name.clone(), symbol.addr, symbol.size));
         }
     }
+    // Symbols that share a name are told apart by their addresses.
+    let names: Vec<String> = parts.iter().chain(&more).map(|part| part.name.clone()).collect();
+    for part in &mut more {
+        if names.iter().filter(|name| **name == part.name).count() > 1 {
+            part.name = format!("{}@{:#06x}", part.name, part.addr);
+        }
+    }
+    parts.append(&mut more);
     parts.sort_by_key(|part| part.addr);
     let mut all = Vec::new();
     let mut at = u32::from(start);
-    let gap = |from: u32, to: u32| Part { name: format!("ram_{from:#05x}"), addr: from as u16, scalar: BYTE, count: Some(to - from) };
+    let gap = |from: u32, to: u32| {
+        let (name, dims) = (format!("ram_{from:#05x}"), vec![to - from]);
+        Part { name, addr: from as u16, scalar: BYTE, count: Some(to - from), dims, whole: 1 }
+    };
     for part in parts {
         if u32::from(part.addr) > at {
             all.push(gap(at, part.addr.into()));
         }
-        at = u32::from(part.addr) + size(&part);
+        at = u32::from(part.addr) + part.size();
         all.push(part);
     }
     if at < end.into() {

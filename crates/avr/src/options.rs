@@ -27,6 +27,8 @@ pub struct Options {
     pub uninitialised: bool,
     /// Whether variables that the start-up code does not set begin as zero.
     pub noinit_zero: bool,
+    /// Whether all of the flash can be read, instead of its constants.
+    pub whole_flash: bool,
     /// The number of bytes of the stack that are kept, if the user gives it.
     pub stack: Option<u16>,
     /// Whether an interrupt can be taken before every instruction, instead of only where it
@@ -69,6 +71,9 @@ impl Options {
                 "noinit" if value == "zero" => options.noinit_zero = true,
                 "noinit" if value == "any" => {}
                 "noinit" => return Err(format!("`noinit` is `any` or `zero`, not `{value}`")),
+                "flash" if value == "all" => options.whole_flash = true,
+                "flash" if value == "constants" => {}
+                "flash" => return Err(format!("`flash` is `constants` or `all`, not `{value}`")),
                 "watchdog" => options.resets = switch(name, value)?,
                 "device" => options.device = Some(value.clone()),
                 "registers" => options.registers = switch(name, value)?,
@@ -98,6 +103,10 @@ impl Options {
             let Some(register) = chip.registers.iter().find(|register| register.name == name) else {
                 return Err(format!("the {} has neither a register nor an interrupt `{name}`", chip.name));
             };
+            if !register.kind.is_input() {
+                let inputs: Vec<&str> = chip.registers.iter().filter(|known| known.kind.is_input()).map(|known| known.name).collect();
+                return Err(format!("`{name}` is not an input, so its values cannot be given; inputs are: {}", inputs.join(", ")));
+            }
             let number = |text: &str| match text.trim().strip_prefix("0x") {
                 Some(digits) => u8::from_str_radix(digits, 16).ok(),
                 None => text.trim().parse().ok(),
@@ -111,5 +120,33 @@ impl Options {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chip::{ATMEGA16, ATMEGA328P};
+
+    fn read(chip: &Chip, name: &str, value: &str) -> Result<Options, String> {
+        let mut options = Options::default();
+        options.read_for(chip, &[(name.to_owned(), value.to_owned())]).map(|()| options)
+    }
+
+    #[test]
+    fn only_inputs_and_interrupts_can_be_given() {
+        for name in ["PIND", "UDR0", "ADCH", "TCNT0", "ICR1L", "SPDR", "TWDR"] {
+            let read = read(&ATMEGA328P, name, "1..0x10").unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert!(read.inputs.values().eq([&Range { least: 1, greatest: 16 }]), "{name}");
+        }
+        for name in ["UCSR0A", "TIFR0", "PORTB", "DDRB", "SREG", "SPL", "OCR1AL", "EECR", "ADCSRA", "SPSR"] {
+            let why = read(&ATMEGA328P, name, "0").expect_err(name);
+            assert!(why.contains("not an input") && why.contains("PIND"), "{why}");
+        }
+        assert!(read(&ATMEGA16, "UDR", "5").is_ok() && read(&ATMEGA16, "UDR0", "5").is_err());
+        assert_eq!(read(&ATMEGA16, "INT0", "off").expect("an interrupt").silent, ["INT0"]);
+        for value in ["", "3..2", "256", "x", "0x", "-1"] {
+            assert!(read(&ATMEGA328P, "PIND", value).is_err(), "{value}");
+        }
     }
 }

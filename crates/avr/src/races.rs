@@ -76,7 +76,7 @@ pub fn find(flow: &Flow, facts: &Facts, memory: &Memory, sharing: &Sharing) -> R
         let access = facts.access(at, flow.nodes.get(&at)?.insn.as_ref()?)?;
         let addr = access.addr?;
         let Place::Object(index) = memory.place(addr) else { return None };
-        Some((index, memory.scalar(addr)?, addr, access.writes))
+        Some((index, memory.number(addr)?, addr, access.writes))
     };
     // The accesses between the first and the last one of a group begin no group of their own.
     let mut between: BTreeSet<u16> = BTreeSet::new();

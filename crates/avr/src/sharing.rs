@@ -142,6 +142,11 @@ impl Sharing {
         !self.handlers.is_empty() || !self.missing.is_empty()
     }
 
+    /// Whether the interrupt with this vector can happen.
+    pub fn is_used(&self, vector: u8) -> bool {
+        self.missing.contains(&vector) || self.handlers.iter().any(|(handled, _)| *handled == vector)
+    }
+
     /// Whether an instruction uses registers that handlers change, or changes registers that they
     /// use.
     pub fn uses_shared_registers(&self, at: u16, insn: &Insn, facts: &Facts) -> bool {
@@ -295,13 +300,9 @@ fn chosen(at: u16, insn: &Insn, facts: &Facts, memory: &Memory, after: &Live) ->
     }
     match facts.kind(addr) {
         None | Some(Kind::Plain | Kind::Stack { .. } | Kind::Status) => 0,
-        Some(Kind::Half { high, latched }) => {
-            if high && latched && memory.opens_latch(facts.chip()) {
-                0xff
-            } else {
-                0
-            }
-        }
+        Some(Kind::Half { latched: false, .. }) => 0,
+        // The byte that waits is chosen as a whole.
+        Some(Kind::Half { high: true, latched: true }) => 0xff,
         Some(_) => mask,
     }
 }

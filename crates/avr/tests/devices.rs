@@ -148,3 +148,92 @@ fn what_is_written_to_the_eeprom_is_read_back() {
     assert_eq!(write(true).into_iter().collect::<Vec<_>>(), [vec![0x42]]);
     assert_eq!(write(false).into_iter().collect::<Vec<_>>(), [vec![0xff]]);
 }
+
+#[test]
+fn the_eeprom_can_be_erased_or_written_alone() {
+    const EECR: u16 = 0x3f;
+    const EEDR: u16 = 0x40;
+    // The byte is 0xff at first. Each write has its mode, bits 4 and 5 of EECR.
+    let content = |writes: &[(u16, u16)]| {
+        let mut code = Vec::new();
+        for (mode, byte) in writes {
+            code.extend([ldi(17, *byte), out(EEDR, 17), ldi(18, mode << 4 | 4), out(EECR, 18), ldi(18, mode << 4 | 2), out(EECR, 18)]);
+            code.extend([0x9900 | 0x1f << 3 | 1, 0xcffe]);
+        }
+        code.extend([ldi(17, 0), out(EEDR, 17), bit(EECR, 0, true), input(EEDR, 18)]);
+        code.extend(sts(0x100, 18));
+        code.push(BREAK);
+        explore(program(&code, &[]), 1).ends.into_iter().map(|end| end[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(content(&[(0, 0x42)]), [0x42]);
+    assert_eq!(content(&[(0, 0x42), (1, 0)]), [0xff]);
+    assert_eq!(content(&[(2, 0xf0), (2, 0x3c)]), [0x30]);
+    assert_eq!(content(&[(0, 0x0f), (0, 0xf0)]), [0xf0]);
+}
+
+#[test]
+fn a_vector_that_contains_code_is_a_handler() {
+    // The vector of timer 0 counts in PORTB, through the vectors behind it; the jumps of the others
+    // are not there.
+    let main = [&[ldi(16, 1), out(0x45, 16)][..], &sts(0x6e, 16), &[SEI, NOP, FOREVER]].concat();
+    let mut code = vec![0; 52];
+    (code[0], code[1]) = (0x940c, 52);
+    code.extend(main);
+    let handler = [&lds(20, 0x100)[..], &[0x9543], &sts(0x100, 20), &[RETI]].concat();
+    code[32..32 + handler.len()].copy_from_slice(&handler);
+    let all = explore(program(&code, &[("races", "off")]), 1);
+    assert!(all.seen.iter().any(|seen| seen[0] == 2), "it is never taken");
+    assert_eq!(all.violations, std::collections::BTreeSet::new());
+    // A vector that only returns wakes the processor.
+    let sleeps = |vector: u16| {
+        let main =
+            [&[ldi(16, 1), out(0x45, 16), out(0x53, 16)][..], &sts(0x6e, 16), &[SEI, 0x9588, ldi(17, 7)], &sts(0x100, 17), &[FOREVER]];
+        let mut code = vec![0; 52];
+        (code[0], code[1], code[32]) = (0x940c, 52, vector);
+        code.extend(main.concat());
+        explore(program(&code, &[]), 1)
+    };
+    assert!(sleeps(RETI).seen.iter().any(|seen| seen[0] == 7));
+    // One with nothing in it is executed too.
+    assert_eq!(sleeps(0xffff).violations, std::collections::BTreeSet::from(["illegal instruction"]));
+}
+
+#[test]
+fn an_input_that_is_not_used_costs_no_states() {
+    // IN r16, PIND in a loop; the value is stored, or replaced at once.
+    let states = |use_it: bool| {
+        let next = if use_it { [0x7003, 0x9300, 0x0100] } else { [ldi(16, 1), 0x9300, 0x0100] };
+        let code = [&[input(0x29, 16)][..], &next, &[0xcffb]].concat();
+        explore(program(&code, &[]), 1).states
+    };
+    let (used, unused) = (states(true), states(false));
+    assert!(unused < used && used <= 2 + 4 * unused, "{unused} states without the input, {used} with two bits of it");
+    // A level that was read is kept where the program keeps it, and nowhere else: another read may
+    // find another level.
+    let twice = [&[input(0x29, 16), input(0x29, 17), 0x2701, 0x7001][..], &sts(0x100, 16), &[BREAK]].concat();
+    let ends: Vec<i32> = explore(program(&twice, &[]), 1).ends.into_iter().map(|end| end[0]).collect();
+    assert_eq!(ends, [0, 1]);
+}
+
+#[test]
+fn a_conversion_that_runs_freely_goes_on_after_it_is_complete() {
+    const ADCSRA: u16 = 0x7a;
+    // What ADCSRA says after its flag was seen: for a single conversion, in free running mode, with
+    // the trigger of a timer.
+    let after = |control: u16, trigger: u16| {
+        let mut code = vec![ldi(16, trigger)];
+        code.extend(sts(0x7b, 16));
+        code.push(ldi(16, control));
+        code.extend(sts(ADCSRA, 16));
+        // LDS r16; SBRS r16, 4; RJMP back
+        code.extend(lds(16, ADCSRA));
+        code.extend([0xff04, 0xcffc]);
+        code.extend(sts(0x100, 16));
+        code.push(BREAK);
+        explore(program(&code, &[]), 1).ends.into_iter().map(|end| end[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(after(0xc0, 0), [0x90]);
+    assert_eq!(after(0xe0, 0), [0xf0]);
+    assert_eq!(after(0xa0, 4), [0xb0, 0xf0]);
+    assert_eq!(after(0x80, 0), [0; 0]);
+}

@@ -73,10 +73,10 @@ impl Corpus {
         if folder.is_dir() {
             return within(&folder, &|_| true);
         }
-        eprintln!(
-            "The benchmark set is not in {}: only the project's own models. `--corpus FOLDER` names another folder.",
+        testkit::passed_over(&format!(
+            "the benchmark set is not in {}: only the project's own models; `--corpus FOLDER` names another folder",
             folder.display()
-        );
+        ));
         Ok(Vec::new())
     }
 }

@@ -5,6 +5,11 @@
 //! its crate. If another file had to be touched, the copy would not compile: the compiler requires
 //! every `match` to be complete. So a copy that compiles shows that the recipe is complete. `tidy`
 //! shows the opposite, that a recipe names no file in vain.
+//!
+//! What follows from the tables without a change is tried with the command of the copy: the toys
+//! are in its help and in its refusals, and a model in the toy language is checked with the toy
+//! order and the toy store. The tests of the copy walk its tables, so the toys are in the matrix of
+//! models too.
 
 use crate::{Failure, root};
 use std::collections::BTreeSet;
@@ -18,6 +23,9 @@ pub struct Arguments {
     /// Make the copy and print the files that were touched, without compiling it
     #[arg(long)]
     no_check: bool,
+    /// Compile the copy, without running its command and its tests
+    #[arg(long, conflicts_with = "no_check")]
+    no_run: bool,
 }
 
 /// A copy of the tree, and the files in it that were touched.
@@ -189,14 +197,69 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.no_check {
         return Ok(());
     }
-    let mut check = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    check.current_dir(&copy.folder).env("CARGO_TARGET_DIR", &target).args(["check", "--quiet", "--workspace", "--exclude", "tidy"]);
-    let status = check.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
-    if !status.success() {
-        return Err("the copy with the toys does not compile: a recipe does not name all files".to_owned());
+    let cargo = |arguments: &[&str]| {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.current_dir(&copy.folder).env("CARGO_TARGET_DIR", &target).args(arguments);
+        cargo
+    };
+    let succeeds = |arguments: &[&str], otherwise: &str| {
+        let status = cargo(arguments).status().map_err(|error| format!("cargo cannot be started: {error}"))?;
+        if status.success() { Ok(()) } else { Err(otherwise.to_owned()) }
+    };
+    succeeds(
+        &["check", "--quiet", "--workspace", "--exclude", "tidy"],
+        "the copy with the toys does not compile: a recipe does not name all files",
+    )?;
+    println!("the copy with all four compiles");
+    if !arguments.no_run {
+        tried(&copy, &cargo)?;
+        succeeds(&["test", "--quiet", "-p", "check", "--test", "models"], "the matrix of models fails in the copy")?;
+        println!("the command of the copy knows all four, and its matrix of models passes");
     }
     fs::remove_dir_all(&copy.folder).map_err(|error| failed(&copy.folder, &error))?;
-    println!("the copy with all four compiles");
+    Ok(())
+}
+
+/// A call of the command of the copy: its arguments, its exit code, and texts that its output has,
+/// each with the number of times that it is there at least.
+struct Call<'a> {
+    arguments: &'a [&'a str],
+    code: i32,
+    says: &'a [(&'a str, usize)],
+}
+
+/// Tries what the command of the copy does with the toys.
+fn tried(copy: &Copy, cargo: &dyn Fn(&[&str]) -> Command) -> Result<(), Failure> {
+    let model = copy.folder.join("model.toy");
+    fs::copy(copy.folder.join("models/asm/peterson.epa"), &model).map_err(|error| failed(&model, &error))?;
+    let calls = [
+        // The order and the store, with their help.
+        Call { arguments: &["check", "--help"], code: 0, says: &[("- toy:", 2), ("A toy", 2)] },
+        Call { arguments: &["--help"], code: 0, says: &[("Do nothing", 1)] },
+        Call { arguments: &["toy"], code: 0, says: &[] },
+        // A name that is unknown is answered with all names, and a combination that is refused with
+        // the sentence of its rule.
+        Call { arguments: &["check", "model.toy", "--search", "tox"], code: 2, says: &[("toy", 1)] },
+        Call { arguments: &["check", "model.toy", "--store", "tox"], code: 2, says: &[("toy", 1)] },
+        Call { arguments: &["check", "model.toy", "--search", "toy", "--store", "disk"], code: 2, says: &[("use `--search bfs`", 1)] },
+        Call {
+            arguments: &["check", "model.toy", "--search", "toy", "--store", "toy", "--json"],
+            code: 0,
+            says: &[("\"holds\"", 1), ("\"toy\"", 1)],
+        },
+    ];
+    for Call { arguments, code, says } in calls {
+        let all = [&["run", "--quiet", "-p", "cli", "--"], arguments].concat();
+        let output = cargo(&all).output().map_err(|error| format!("cargo cannot be started: {error}"))?;
+        let told = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        let wrong = |what: &str| Err(format!("`everypath {}` in the copy: {what}\n{told}", arguments.join(" ")));
+        if output.status.code() != Some(code) {
+            return wrong(&format!("exit code {:?}, and {code} was expected", output.status.code()));
+        }
+        if let Some((text, times)) = says.iter().find(|(text, times)| told.matches(text).count() < *times) {
+            return wrong(&format!("`{text}` is not there {times} times"));
+        }
+    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Documents name only paths that exist.
+//! Documents name only paths that exist, and their lines are not too long.
 //!
 //! A path is a word in code quotes, in a fenced block or in the target of a link, that begins with
 //! one of the repository's folders, or that names a Markdown or Rust file. Words with a placeholder
@@ -28,6 +28,27 @@ pub fn check(path: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<Findi
                 let message = format!("`{word}` does not exist; correct the document or add the file");
                 findings.push(Finding::new(path, index + 1, message));
             }
+        }
+    }
+    findings
+}
+
+/// Lines of documents have at most this many characters.
+const COLUMNS_MAX: usize = 100;
+
+/// Finds lines that are too long. A line of a table, of code or of output is as long as it must be.
+pub fn long_lines(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut fenced = false;
+    for (index, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        let columns = line.chars().count();
+        let exempt = fenced || line.starts_with("    ") || line.trim_start().starts_with('|');
+        if columns > COLUMNS_MAX && !exempt {
+            findings.push(Finding::new(path, index + 1, format!("the line has {columns} columns, at most {COLUMNS_MAX} are allowed")));
         }
     }
     findings
@@ -72,6 +93,13 @@ mod tests {
     fn missing(text: &str) -> Vec<String> {
         let exists = |path: &str| matches!(path, "docs/guide.md" | "crates/vm" | "models" | "README.md");
         check("docs/page.md", text, &exists).into_iter().map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn long_lines_are_found() {
+        let long = "é".repeat(COLUMNS_MAX + 1);
+        assert_eq!(long_lines("a.md", &format!("{}\n| {long} |\n```\n{long}\n```\n    {long}\n", "é".repeat(COLUMNS_MAX))), []);
+        assert_eq!(long_lines("a.md", &format!("x\n- {long}\n")).len(), 1);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Each export of the crates at the seams has a user, and type names are not repeated.
 //!
-//! Both rules look at the names in the `pub use` lines of a crate's root, because all other modules
-//! of these crates are private. They are textual: a name counts as used if it occurs as a word in
-//! the code of another crate, without tests and examples.
+//! Both rules look at the names in the `pub use` lines of a crate's root, because the other modules
+//! of these crates are private. They are textual: a name counts as used if the code of another
+//! crate, without tests and examples, has it in a path that begins with the name of its own crate.
+//! So a namesake in a third crate does not count.
 
 use crate::Finding;
 use crate::sources::crate_of;
@@ -15,8 +16,8 @@ pub const SEAMS: [&str; 4] = ["contract", "store", "search", "check"];
 /// An exception and its reason.
 pub type Allowed<'a> = (&'a str, &'a str);
 
-/// The names that a crate's root exports, with their lines. Names from another crate of the
-/// workspace are left out.
+/// The names that a crate's root exports, with their lines: those of its modules, and the types
+/// that it defines itself. Names from another crate of the workspace are left out.
 pub fn exported(root: &File, crates: &[&str]) -> Vec<(usize, String)> {
     let mut names = Vec::new();
     let mut rest = root.text.as_str();
@@ -26,11 +27,21 @@ pub fn exported(root: &File, crates: &[&str]) -> Vec<(usize, String)> {
         let line = root.text.len() - behind.len();
         let line = root.text[..line].matches('\n').count() + 1;
         let (path, list) = behind[..end].split_once("::").unwrap_or((&behind[..end], ""));
-        if !crates.contains(&path) {
+        // A module may have the name of a crate.
+        let own = root.text.contains(&format!("\nmod {path};")) || root.text.contains(&format!("\npub mod {path};"));
+        let foreign = path.is_empty() || crates.contains(&path) && !own;
+        if !foreign {
             let list = list.rsplit("::").next().unwrap_or(list);
             names.extend(words(list).map(|name| (line, name.to_owned())));
         }
         rest = &behind[end..];
+    }
+    // Types that the root itself defines.
+    for (number, line) in root.text.lines().enumerate() {
+        let mut words = words(line.strip_prefix("pub ").unwrap_or(""));
+        if words.next().is_some_and(|word| ["struct", "enum", "trait", "type"].contains(&word)) {
+            names.extend(words.next().map(|name| (number + 1, name.to_owned())));
+        }
     }
     names
 }
@@ -52,23 +63,53 @@ fn code_lines(file: &File) -> impl Iterator<Item = (usize, &str)> {
     lines.into_iter().take(end).enumerate().map(|(index, line)| (index + 1, line.split("//").next().unwrap_or(line)))
 }
 
-/// The words of a file's code.
-fn code_words(file: &File) -> BTreeSet<&str> {
-    code_lines(file).flat_map(|(_, line)| words(line)).collect()
+/// The names that a file takes from a crate: the words of all paths and lists that begin with the
+/// name of the crate.
+fn taken_from(code: &str, from: &str) -> BTreeSet<String> {
+    let head = format!("{from}::");
+    let mut taken = BTreeSet::new();
+    for (at, _) in code.match_indices(&head) {
+        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let path = &code[at + head.len()..];
+        let end = path.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':'))).unwrap_or(path.len());
+        taken.extend(words(&path[..end]).map(str::to_owned));
+        if path[end..].starts_with('{') {
+            taken.extend(words(&path[end..end + braces(&path[end..])]).map(str::to_owned));
+        }
+    }
+    taken
+}
+
+/// The length of a list in braces at the beginning of a text.
+fn braces(text: &str) -> usize {
+    let mut open = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' if open == 1 => return at,
+            '}' => open -= 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// The exports of the crates at the seams that no other crate uses.
 pub fn unused(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     let product = |file: &&File| file.path.contains("/src/") && !file.path.contains("/tests");
-    let used: Vec<(&str, BTreeSet<&str>)> = files.iter().filter(product).map(|file| (crate_of(&file.path), code_words(file))).collect();
+    let code = |file: &File| code_lines(file).map(|(_, line)| format!("{line}\n")).collect::<String>();
+    let codes: Vec<(&str, String)> = files.iter().filter(product).map(|file| (crate_of(&file.path), code(file))).collect();
     let roots = roots(files);
     let crates: Vec<&str> = roots.iter().map(|root| crate_of(&root.path)).collect();
     let mut findings = Vec::new();
     let mut excused = BTreeSet::new();
     for root in roots.iter().filter(|root| SEAMS.contains(&crate_of(&root.path))) {
         let here = crate_of(&root.path);
+        let used: BTreeSet<String> = codes.iter().filter(|(user, _)| *user != here).flat_map(|(_, code)| taken_from(code, here)).collect();
         for (line, name) in exported(root, &crates) {
-            let has_user = used.iter().any(|(user, words)| *user != here && words.contains(name.as_str()));
+            let has_user = used.contains(&name);
             if has_user {
                 continue;
             }
@@ -160,16 +201,17 @@ fn accesses(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The type names that both a crate at the seams and another crate export.
+/// The type names that two crates export.
 pub fn repeated(files: &[File], allowed: &[Allowed<'_>]) -> Vec<Finding> {
     let roots = roots(files);
     let crates: Vec<&str> = roots.iter().map(|root| crate_of(&root.path)).collect();
     let mut findings = Vec::new();
     let mut excused = BTreeSet::new();
     let exports: Vec<(&str, Vec<(usize, String)>)> = roots.iter().map(|root| (root.path.as_str(), exported(root, &crates))).collect();
-    for (path, names) in exports.iter().filter(|(path, _)| SEAMS.contains(&crate_of(path))) {
+    for (number, (path, names)) in exports.iter().enumerate() {
         for (line, name) in names.iter().filter(|(_, name)| name.contains(char::is_lowercase) && name.starts_with(char::is_uppercase)) {
-            let others = exports.iter().filter(|(other, names)| other != path && names.iter().any(|(_, other)| other == name));
+            // Each pair is looked at once.
+            let others = exports[..number].iter().filter(|(_, names)| names.iter().any(|(_, other)| other == name));
             for (other, _) in others {
                 match allowed.iter().find(|(excuse, _)| excuse == name) {
                     Some((excuse, _)) => drop(excused.insert(*excuse)),
@@ -228,20 +270,24 @@ mod tests {
     fn files(user: &str) -> Vec<File> {
         let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
         vec![
-            file("crates/store/src/lib.rs", "//! x\npub use a::{Apple, pear};\n"),
-            file("crates/cli/src/lib.rs", "//! x\npub use b::Apple;\npub use store::pear;\n"),
+            file("crates/store/src/lib.rs", "//! x\nmod a;\nmod cli;\npub use a::{Apple, pear};\npub use cli::Plum;\n"),
+            file("crates/cli/src/lib.rs", "//! x\npub struct Apple;\npub use store::pear;\n"),
             file("crates/cli/src/b.rs", user),
         ]
     }
 
     #[test]
     fn what_nobody_uses_is_found() {
-        assert_eq!(unused(&files("// Apple"), &[]).len(), 0, "the root of `cli` has the word");
+        let count = |user: &str| unused(&files(user), &[]).len();
+        assert_eq!(count("use store::{\n    Apple,\n    inner::{A, Plum},\n};\n"), 0, "the root of `cli` passes `pear` on");
+        assert_eq!(count("fn f() { store::a::Apple::new(); ::store::Plum }"), 0);
+        assert_eq!(count("// store::Apple, store::Plum"), 2, "a comment is no use");
+        assert_eq!(count("use other::Apple; restore::Plum"), 2, "a namesake is no use, nor a crate whose name ends in the same way");
         let mut alone = files("");
         alone.truncate(1);
-        assert_eq!(unused(&alone, &[]).len(), 2);
-        assert_eq!(unused(&alone, &[("Apple", "a reason"), ("pear", "a reason")]).len(), 0);
-        assert_eq!(unused(&files(""), &[("Apple", "a reason")]).len(), 1, "an exception that is not needed");
+        assert_eq!(unused(&alone, &[]).len(), 3, "a module with the name of a crate is a module");
+        assert_eq!(unused(&alone, &[("Apple", "a reason"), ("pear", "a reason"), ("Plum", "a reason")]).len(), 0);
+        assert_eq!(unused(&files("use store::{Apple, Plum};"), &[("Apple", "a reason")]).len(), 1, "an exception that is not needed");
     }
 
     #[test]

@@ -127,7 +127,8 @@ struct Sum {
     slowest: f64,
 }
 
-/// Prints the sizes of the automata of the published collections, with the best known ones.
+/// Prints the sizes of the automata of the published collections, with the best known ones. It is a
+/// failure if they miss the bars.
 pub fn table(folder: Option<&Path>, all: bool) -> Result<(), Failure> {
     let folder = folder.map_or_else(|| root().join("../shared/ltl"), Path::to_path_buf);
     let read = |name: &str| fs::read_to_string(folder.join(name));
@@ -176,11 +177,41 @@ pub fn table(folder: Option<&Path>, all: bool) -> Result<(), Failure> {
             sum.slowest = sum.slowest.max(seconds);
         }
     }
-    print_sums(&sums);
-    Ok(())
+    let total = print_sums(&sums);
+    let faults = total.faults();
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
 }
 
-fn print_sums(sums: &[(String, Sum)]) {
+/// The states of all automata are at most this many times the best known ones.
+const TOTAL_BAR: f64 = 1.05;
+/// No automaton has more states than the best known one and these.
+const FURTHEST_BAR: i64 = 2;
+/// No translation takes longer than these seconds. Only an optimised build is held to it.
+const SECONDS_BAR: f64 = 0.3;
+
+impl Sum {
+    fn ratio(&self) -> f64 {
+        self.states as f64 / self.best_states.max(1) as f64
+    }
+
+    /// The bars that are missed, in sentences.
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.ratio() > TOTAL_BAR {
+            faults.push(format!("the automata have {:.3} times the best known states, and the bar is {TOTAL_BAR}", self.ratio()));
+        }
+        if self.worst > FURTHEST_BAR {
+            faults.push(format!("an automaton has {} states more than the best known one, and the bar is {FURTHEST_BAR}", self.worst));
+        }
+        if self.slowest > SECONDS_BAR && !cfg!(debug_assertions) {
+            faults.push(format!("a translation took {:.3} s, and the bar is {SECONDS_BAR} s", self.slowest));
+        }
+        faults
+    }
+}
+
+/// Prints the rows and their sum, which is returned.
+fn print_sums(sums: &[(String, Sum)]) -> Sum {
     println!("\n| collection | states/transitions | best known | ratio | generalised | furthest above the best | slowest |");
     println!("|---|---|---|---|---|---|---|");
     let mut total = Sum::default();
@@ -195,6 +226,7 @@ fn print_sums(sums: &[(String, Sum)]) {
         total.slowest = total.slowest.max(sum.slowest);
     }
     print_sum("in all", &total);
+    total
 }
 
 fn print_sum(title: &str, sum: &Sum) {
@@ -204,9 +236,23 @@ fn print_sum(title: &str, sum: &Sum) {
         sum.transitions,
         sum.best_states,
         sum.best_transitions,
-        sum.states as f64 / sum.best_states.max(1) as f64,
+        sum.ratio(),
         sum.generalised,
         sum.worst.max(0),
         sum.slowest
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_bar_is_a_failure() {
+        let sum = |states, worst| Sum { states, best_states: 100, worst, ..Sum::default() };
+        assert_eq!(sum(105, 2).faults(), Vec::<String>::new());
+        assert_eq!(sum(106, 2).faults().len(), 1);
+        assert_eq!(sum(105, 3).faults().len(), 1);
+        assert_eq!(sum(120, 9).faults().len(), 2);
+    }
 }

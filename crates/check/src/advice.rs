@@ -1,9 +1,9 @@
 //! Advice for a search that ends without an answer. It names the option to try next, not all
 //! options.
 
-use crate::plan::Plan;
+use crate::plan::{Fair, Plan};
 use crate::run::Checked;
-use crate::table::{Order, StoreKind};
+use crate::table::{Cycles, Order, StoreKind};
 use contract::{Judged, Outcome, PropertyKind, StopReason, Verdict};
 
 /// Advice for an unknown answer, if something may help. `saved` says whether the
@@ -93,15 +93,20 @@ pub fn check_advice(plan: &Plan, checked: &Checked, saved: bool) -> Option<Strin
     temporal.or_else(|| advice(plan, outcome, saved))
 }
 
-/// Advice if the answer for a temporal property is missing. A search for cycles has one
-/// order and one worker.
+/// Advice if the answer for a temporal property is missing. Several workers search without
+/// fairness, over whole states, and not by nested searches.
 fn temporal_advice(plan: &Plan, reason: &StopReason, judged: &Judged) -> Option<String> {
     let alone = format!("`--ltl {}` asks for this property alone", judged.property.name);
     let alone = if judged.property.kind == PropertyKind::Ltl { format!("; {alone}") } else { String::new() };
+    let shared = plan.fairness == Fair::Any && plan.cycles != Cycles::Nested && matches!(plan.store, StoreKind::Auto | StoreKind::Plain);
     Some(match (reason, plan.store) {
-        (StopReason::Memory, StoreKind::Auto | StoreKind::Plain) => {
+        (StopReason::Memory, StoreKind::Auto) if plan.fairness == Fair::Any && plan.cycles != Cycles::Young => {
+            format!("give it more memory (`--memory`), or `--disk FOLDER`, with which the search goes on on disk{alone}")
+        }
+        (StopReason::Memory, StoreKind::Plain) if plan.cycles != Cycles::Young => {
             format!("give it more memory (`--memory`), or `--store compact`, which keeps every state in a few bytes{alone}")
         }
+        (StopReason::Time, _) if shared => format!("give it more time (`--time`), or more workers (`--threads`){alone}"),
         (StopReason::Memory, _) => format!("give it more memory (`--memory`){alone}"),
         (StopReason::Time, _) => format!("give it more time (`--time`){alone}"),
         _ => return None,
@@ -169,5 +174,28 @@ mod tests {
         );
         let known = Outcome { verdict: Verdict::Holds, statistics: Statistics::default() };
         assert_eq!(advice(&Plan::check(), &known, false), None);
+    }
+
+    /// Only a search that several workers can share is advised to use more of them.
+    #[test]
+    fn advice_for_a_search_for_cycles_names_what_it_can_use() {
+        let advised = |plan: &Plan, reason: StopReason| {
+            let (verdict, search) = (Verdict::Unknown(reason.clone()), Some("components"));
+            let property = contract::Stated::of_kind(PropertyKind::Ltl);
+            let judged = Judged { property, verdict, statistics: None, search, together: Vec::new(), notes: Vec::new() };
+            temporal_advice(plan, &reason, &judged).expect("some advice")
+        };
+        let plan = Plan::check();
+        assert!(advised(&plan, StopReason::Time).contains("--threads"));
+        for alone in [
+            Plan { fairness: Fair::Weak, ..plan },
+            Plan { cycles: Cycles::Nested, ..plan },
+            Plan { store: StoreKind::Compact, ..plan },
+        ] {
+            assert!(!advised(&alone, StopReason::Time).contains("--threads"), "{alone:?}");
+        }
+        assert!(advised(&Plan { store: StoreKind::Plain, ..plan }, StopReason::Memory).contains("--store compact"));
+        // It is compact by then.
+        assert!(!advised(&plan, StopReason::Memory).contains("compact"));
     }
 }

@@ -16,6 +16,11 @@ use std::sync::Arc;
 /// Most edges that an atomic sequence of a claim may become.
 const ATOMIC_MAX: usize = 1 << 12;
 
+/// Most states and edges of an automaton from a file. The work before a search grows with the
+/// square of the number of states.
+const STATES_MAX: usize = 2000;
+const EDGES_MAX: usize = 1 << 16;
+
 /// A property that a search must refute, and the automaton for it.
 #[derive(Clone, Debug)]
 pub struct Claim {
@@ -51,6 +56,8 @@ pub enum NotChecked {
     TooLarge(String),
     /// It refers both to channel events and to states.
     Events,
+    /// It accepts finite runs, but not by accepting states.
+    NoAcceptingStates,
 }
 
 impl fmt::Display for NotChecked {
@@ -60,6 +67,9 @@ impl fmt::Display for NotChecked {
                 write!(f, "it has {count} different expressions, and at most {PROPOSITIONS_MAX} can be followed at once")
             }
             NotChecked::TooLarge(why) => f.write_str(why),
+            NotChecked::NoAcceptingStates => {
+                f.write_str("an automaton that accepts finite runs does so in accepting states, and it has none")
+            }
             NotChecked::Events => f.write_str("a claim is about states, not about channel events"),
         }
     }
@@ -68,6 +78,22 @@ impl fmt::Display for NotChecked {
 impl std::error::Error for NotChecked {}
 
 impl Claim {
+    /// Why the claim may distinguish runs that differ only in the number of steps in which no
+    /// proposition changes. A reduction changes these numbers. The automaton of a formula with
+    /// *next* and a stated automaton are tested.
+    pub(crate) fn counts_steps(&self) -> Option<&'static str> {
+        let is_label = |proposition: &Proposition| matches!(proposition, Proposition::Accepting | Proposition::NonProgress);
+        let why = match &self.formula {
+            Some(refuted) if !refuted.formulas.has_next(refuted.root) => return None,
+            Some(_) => "the formula has `X`",
+            None if !self.propositions.is_empty() && self.propositions.iter().all(is_label) => return None,
+            // A run that ends does not stay in its last state, so it must not become longer either.
+            None if !self.stutters => return Some("an automaton for runs that never end, or that all end, may count steps"),
+            None => "the automaton may count steps",
+        };
+        (!self.buchi.ignores_repetition()).then_some(why)
+    }
+
     /// The claim that no run passes accept labels again and again.
     pub fn acceptance() -> Claim {
         let at = AutomatonEdge { required: 1, marks: 1, target: Some(0), ..AutomatonEdge::default() };
@@ -178,9 +204,32 @@ impl Claim {
             };
             edges.push(own.iter().map(edge).collect::<Result<Vec<_>, NotChecked>>()?);
         }
-        let automaton = Arc::new(Automaton { initial: state(plain.initial)?, edges, sets: 1 });
+        let automaton = limited(Automaton { initial: state(plain.initial)?, edges, sets: 1 })?;
         let propositions = atoms.iter().map(|&atom| Proposition::Atom(atom)).collect();
         Ok(Claim { buchi: Arc::clone(&automaton), automaton, propositions, formula: None, stutters: false })
+    }
+
+    /// The claim of an automaton with infinite runs, over atoms with these numbers. If it accepts
+    /// finite runs, each of which is a violation, it needs accepting states.
+    pub fn of_automaton(automaton: &logic::Automaton, atoms: &[u32], finite: bool) -> Result<Claim, NotChecked> {
+        let too_large = |why: logic::TooLarge| NotChecked::TooLarge(why.to_string());
+        let automaton = logic::tidy(automaton).map_err(too_large)?;
+        let propositions = atoms.iter().map(|&atom| Proposition::Atom(atom)).collect();
+        if finite {
+            if !automaton.state_based || automaton.sets != 1 {
+                return Err(NotChecked::NoAcceptingStates);
+            }
+            let mut followed = followed(&automaton);
+            let accepts = |target: u16| automaton.states.get(usize::from(target)).is_some_and(|state| state.accepting);
+            for edge in followed.edges.iter_mut().flatten() {
+                (edge.marks, edge.target) = (0, edge.target.filter(|&target| !accepts(target)));
+            }
+            let automaton = limited(followed)?;
+            return Ok(Claim { buchi: Arc::clone(&automaton), automaton, propositions, formula: None, stutters: false });
+        }
+        let buchi = logic::to_buchi(&automaton).map_err(too_large)?;
+        let (buchi, automaton) = (limited(followed(&buchi))?, limited(followed(&automaton))?);
+        Ok(Claim { automaton, buchi, propositions, formula: None, stutters: true })
     }
 
     /// The claim that a never claim states.
@@ -200,6 +249,15 @@ impl Claim {
         let automaton = Arc::new(Automaton { initial: 0, edges, sets: 1 });
         Ok(Claim { buchi: Arc::clone(&automaton), automaton, propositions: propositions.into(), formula: None, stutters: true })
     }
+}
+
+/// An automaton from a file, unless it is larger than a search is made for.
+fn limited(automaton: Automaton) -> Result<Arc<Automaton>, NotChecked> {
+    let edges: usize = automaton.edges.iter().map(Vec::len).sum();
+    if automaton.edges.len() > STATES_MAX || edges > EDGES_MAX {
+        return Err(NotChecked::TooLarge(format!("the automaton has more than {STATES_MAX} states or {EDGES_MAX} edges")));
+    }
+    Ok(Arc::new(automaton))
 }
 
 /// Converts an automaton of `logic` to the form that a search follows. A search need not enter a

@@ -5,7 +5,7 @@ use crate::plan::{Fair, Plan};
 use crate::subject::Subject;
 use crate::table::Method;
 use crate::temporal;
-use bytecode::{Addr, AtomId, FormulaNode, PropertyBody, UnaryOp, Verified};
+use bytecode::{Addr, AtomId, Verified};
 use contract::{Enough, Outcome, PropertyKind, Proposition, Stated, StopReason, System, Verdict, ViolationKind};
 use optimise::{Applied, Cut, Goal, Optimised, Passes};
 use replay::{Narrator, Relation, retell};
@@ -87,7 +87,7 @@ pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, cla
         // A state of the smaller program may repeat sooner than the states that it represents.
         return (Shrunk { off: Some("the shortest run is one of the program as it is".to_owned()), ..Shrunk::default() }, None);
     }
-    let counts = counts_steps(subject, stated);
+    let counts = claim.counts_steps().is_some();
     let atom = |proposition: &Proposition| match proposition {
         Proposition::Atom(number) => AtomId::new(*number as usize),
         Proposition::Accepting | Proposition::NonProgress => None,
@@ -102,16 +102,6 @@ pub(crate) fn for_claim(subject: &dyn Subject, plan: &Plan, stated: &Stated, cla
         _ => Goal::Formula(&atoms),
     };
     smaller(subject, plan, goal)
-}
-
-/// Whether a property may count steps: a formula with *next*, a never claim.
-fn counts_steps(subject: &dyn Subject, stated: &Stated) -> bool {
-    let properties = subject.byte_code().map_or(&[][..], |program| &program.program().properties);
-    match properties.iter().find(|property| property.name == stated.name).map(|property| &property.kind) {
-        Some(PropertyBody::Ltl(formula)) => formula.0.iter().any(|node| matches!(node, FormulaNode::Unary(UnaryOp::Next))),
-        Some(PropertyBody::Never(_) | PropertyBody::Trace(_) | PropertyBody::Notrace(_)) => true,
-        None => false,
-    }
 }
 
 fn smaller(subject: &dyn Subject, plan: &Plan, goal: Goal<'_>) -> (Shrunk, Option<Smaller>) {

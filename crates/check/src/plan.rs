@@ -64,6 +64,9 @@ choice! {
 /// Bits set for each state in a bit array, as SPIN does it.
 const BIT_FUNCTIONS: u32 = 3;
 
+/// States that one worker visits alone.
+const ALONE: u64 = 1 << 15;
+
 /// States of a level that a beam search follows.
 const BEAM_WIDTH: u32 = 1000;
 
@@ -96,6 +99,9 @@ pub struct Plan {
     pub passes: Passes,
     /// The number of workers.
     pub threads: usize,
+    /// The number of states that one worker visits before several look for cycles together. For few
+    /// states they cost more than they gain. With 0 they begin at once.
+    pub alone: u64,
     /// The limits of the run.
     pub limits: Limits,
     /// Whether the search begins only when all native code is available, instead of using each
@@ -149,6 +155,7 @@ impl Plan {
             por: Por::Off,
             passes: Passes::default(),
             threads: 1,
+            alone: ALONE,
             limits: Limits::default(),
             code_first: false,
             coverage: false,

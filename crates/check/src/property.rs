@@ -6,7 +6,7 @@
 
 use crate::plan::{Only, Plan};
 use crate::subject::Subject;
-use bytecode::{Op, Origin, Program, Verified};
+use bytecode::{Formula, Op, Origin, Program, PropertyBody, PropertyEntry, Verified};
 use contract::{Judged, Position, PropertyKind, Safety, Stated, Statistics, StopReason, Verdict};
 
 /// The properties that a program states, in the order of the report.
@@ -19,13 +19,13 @@ pub(crate) fn of_program(program: &Verified) -> Vec<Stated> {
     stated.extend([PropertyKind::EndStates, PropertyKind::Errors].map(Stated::of_kind));
     for property in &program.properties {
         let kind = match &property.kind {
-            bytecode::PropertyBody::Ltl(_) => PropertyKind::Ltl,
-            bytecode::PropertyBody::Never(_) => PropertyKind::Never,
-            bytecode::PropertyBody::Trace(_) => PropertyKind::Trace,
-            bytecode::PropertyBody::Notrace(_) => PropertyKind::Notrace,
+            PropertyBody::Ltl(_) => PropertyKind::Ltl,
+            PropertyBody::Never(_) => PropertyKind::Never,
+            PropertyBody::Trace(_) => PropertyKind::Trace,
+            PropertyBody::Notrace(_) => PropertyKind::Notrace,
         };
         let position = property.origin.as_ref().map(|origin| position(program, origin));
-        stated.push(Stated { name: property.name.clone(), kind, position });
+        stated.push(Stated { name: property.name.clone(), kind, position, formula: formula(program, property) });
     }
     // The first label represents all of them. Progress labels state nothing by themselves.
     if let Some(label) = program.labels.iter().find(|label| label.kind.accept) {
@@ -34,6 +34,24 @@ pub(crate) fn of_program(program: &Verified) -> Vec<Stated> {
         stated.push(Stated { position, ..Stated::of_kind(PropertyKind::Acceptance) });
     }
     stated
+}
+
+/// The text of a property that is a formula: the user's, unless it is missing or was cut.
+fn formula(program: &Program, property: &PropertyEntry) -> Option<String> {
+    let PropertyBody::Ltl(formula) = &property.kind else { return None };
+    let stated = property.origin.as_ref().map(|origin| origin.text.trim()).filter(|text| !text.is_empty() && !text.ends_with('…'));
+    Some(stated.map_or_else(|| text_of(program, formula), str::to_owned))
+}
+
+/// A formula with the names of its atoms, which are expressions, in parentheses.
+fn text_of(program: &Program, formula: &Formula) -> String {
+    let mut text = String::new();
+    formula.write(&mut text, &mut |out, atom| {
+        let name = program.atoms.get(atom.index()).map_or("?", |atom| &atom.name);
+        let is_word = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        out.push_str(&if is_word { name.to_owned() } else { format!("({name})") });
+    });
+    text
 }
 
 fn position(program: &Program, origin: &Origin) -> Position {

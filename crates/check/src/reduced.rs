@@ -5,7 +5,7 @@ use crate::plan::{Plan, Por};
 use crate::subject::Subject;
 use crate::table::{Combination, Method};
 use crate::temporal;
-use contract::{FullExpansion, LeftOut, Proposition, Reduction, StopReason, Successor, Verdict, by_source};
+use contract::{FullExpansion, LeftOut, Reduction, StopReason, Successor, Verdict, by_source};
 use std::sync::{Mutex, PoisonError};
 
 /// Whether a search left out orders of independent steps.
@@ -29,22 +29,11 @@ pub(crate) fn reduction<'s>(subject: &'s dyn Subject, plan: &Plan) -> (Reduced, 
 /// one.
 pub(crate) fn of_claim<'s>(subject: &'s dyn Subject, plan: &Plan, claim: &Claim) -> (Reduced, Chosen<'s>) {
     chosen(subject, plan, temporal::method(plan, claim), || {
-        if let Some(why) = counts_steps(claim) {
+        if let Some(why) = claim.counts_steps() {
             return Err(why.to_owned());
         }
         subject.reduction_for(&claim.propositions)
     })
-}
-
-/// Why a claim may distinguish runs that differ only in the number of steps in which no proposition
-/// changes. A reduction changes these numbers.
-fn counts_steps(claim: &Claim) -> Option<&'static str> {
-    let labels = |proposition: &Proposition| matches!(proposition, Proposition::Accepting | Proposition::NonProgress);
-    match &claim.formula {
-        Some(refuted) if refuted.formulas.has_next(refuted.root) => Some("the formula has `X`"),
-        None if !claim.propositions.iter().all(labels) => Some("a claim may count steps"),
-        _ => None,
-    }
 }
 
 /// The reduction that `find` gives, if the table allows one for this search.

@@ -192,8 +192,7 @@ fn rounds<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>) -> Outcom
     }
 }
 
-/// The number of states that one worker visits before other workers start, and the memory for them.
-const ALONE: u64 = 1 << 15;
+/// The memory for the states that one worker visits before other workers start.
 const ALONE_BYTES: u64 = 32 << 20;
 
 /// How several workers look for accepted cycles.
@@ -207,6 +206,17 @@ enum Together {
     Stages,
 }
 
+impl Together {
+    /// The same in words, for reports.
+    const fn words(self) -> &'static str {
+        match self {
+            Together::Stages => "in two stages, shared by two workers",
+            Together::Components => "components, shared by workers",
+            Together::Breadth => "breadth first, one way catch them young, shared by workers",
+        }
+    }
+}
+
 /// How several workers look for the cycles of an automaton. `met` says whether one worker has met
 /// accepting edges among the first states.
 fn together(automaton: &Automaton, workers: usize, met: bool) -> Together {
@@ -214,15 +224,6 @@ fn together(automaton: &Automaton, workers: usize, met: bool) -> Together {
         true if workers == 2 && met && !automaton.is_weak() => Together::Stages,
         early if automaton.sets > 1 || automaton.is_weak() && !early => Together::Components,
         _ => Together::Breadth,
-    }
-}
-
-/// The same in words.
-pub(crate) fn together_in_words(automaton: &Automaton, workers: usize) -> &'static str {
-    match together(automaton, workers, true) {
-        Together::Stages => "in two stages, shared by two workers",
-        Together::Components => "components, shared by workers",
-        Together::Breadth => "breadth first, one way catch them young, shared by workers",
     }
 }
 
@@ -240,18 +241,25 @@ pub(crate) fn components<S: System + Clone>(product: &Product<S>, plan: &Plan, t
     let shared = task.threads > 1 && plan.fairness == Fair::Any && matches!(plan.store, StoreKind::Auto | StoreKind::Plain);
     if shared && task.limits.depth.is_none() {
         let begun = Instant::now();
-        let alone = Task { threads: 1, states: Some(ALONE), ..task.clone() };
-        let (outcome, met) = search::components_probed(product, fairness, &Plain::with_budget(budget.min(ALONE_BYTES)), &alone);
-        if !matches!(outcome.verdict, Verdict::Unknown(StopReason::States | StopReason::Memory)) {
-            return outcome;
+        let mut met = true;
+        if plan.alone > 0 {
+            let alone = Task { threads: 1, states: Some(plan.alone), ..task.clone() };
+            let outcome;
+            (outcome, met) = search::components_probed(product, fairness, &Plain::with_budget(budget.min(ALONE_BYTES)), &alone);
+            if !matches!(outcome.verdict, Verdict::Unknown(StopReason::States | StopReason::Memory)) {
+                return outcome;
+            }
         }
         let limits = Limits { time: task.limits.time.map(|time| time.saturating_sub(begun.elapsed())), ..task.limits };
         let (store, task) = (Plain::with_budget(budget), Task { limits, ..task.clone() });
-        return match together(product.automaton(), task.threads, met) {
+        let together = together(product.automaton(), task.threads, met);
+        let mut outcome = match together {
             Together::Stages => search::staged_shared(product, &store, &task),
             Together::Components => search::components_shared(product, &store, &task),
             Together::Breadth => search::catch_them_young(product, &store, &task),
         };
+        outcome.statistics.manner = Some(together.words());
+        return outcome;
     }
     match plan.store {
         StoreKind::Auto | StoreKind::Plain => search::components(product, fairness, &Plain::with_budget(budget), task),

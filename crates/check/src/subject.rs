@@ -252,7 +252,11 @@ impl Subject for Arc<Lts> {
         let faults = [PropertyKind::Assertions, PropertyKind::Errors].into_iter().filter(|kind| violates(*kind));
         let accept = self.atoms().iter().any(|atom| atom == lts::ACCEPT).then_some(PropertyKind::Acceptance);
         let kinds = std::iter::once(PropertyKind::EndStates).chain(faults).chain(accept);
-        let formulas = self.formulas().iter().map(|(name, _)| Stated { name: name.clone(), ..Stated::of_kind(PropertyKind::Ltl) });
+        let formulas = self.formulas().iter().map(|(name, text)| Stated {
+            name: name.clone(),
+            formula: Some(text.clone()),
+            ..Stated::of_kind(PropertyKind::Ltl)
+        });
         kinds.map(Stated::of_kind).chain(formulas).collect()
     }
 

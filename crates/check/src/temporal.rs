@@ -35,7 +35,9 @@ pub(crate) fn search<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, 
 }
 
 fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closing: &Closing<'_>, task: &Task<'_>) -> Outcome {
+    let begun = Instant::now();
     let task = Task { property: &Refutation, checkpoints: None, ..task.clone() };
+    let plan = &Plan { limits: task.limits, ..*plan };
     let directed = is_directed(plan, claim);
     let product = Product::new(system.clone(), Arc::clone(automaton(plan, claim)));
     let product = if claim.stutters { product } else { product.without_stutter() };
@@ -63,19 +65,33 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
     };
     // The store `auto` has a last resort.
     if outcome.verdict == Verdict::Unknown(StopReason::Memory)
-        && plan.store == StoreKind::Auto
-        && task.disk.is_some()
-        && matches!(method(plan, claim), Method::Cycles(_))
-        && plan.order.of_search() == Order::Breadth
-        && plan.fairness == Fair::Any
+        && let Some((store, how)) = next_store(plan, claim, &task)
     {
-        task.observer.notice("memory is used up: the search for cycles begins again on disk");
-        return search_whole(system, claim, &Plan { store: StoreKind::Disk, ..*plan }, closing, &task);
+        task.observer.notice(&format!("memory is used up: the search for cycles begins again {how}"));
+        drop(product);
+        let limits = remaining(plan, begun);
+        let mut outcome = search_whole(system, claim, &Plan { store, limits, ..*plan }, closing, &Task { limits, ..task });
+        outcome.statistics.elapsed = begun.elapsed();
+        return outcome;
     }
     if let Verdict::Violated(violation) = &mut outcome.verdict {
         violation.trace = product.project(&violation.trace);
     }
     outcome
+}
+
+/// The store with which a search for cycles begins again when the store `auto` has used up the
+/// memory, and that in words: on disk if there is a folder, or else compressed, if the search can
+/// use such a store.
+fn next_store(plan: &Plan, claim: &Claim, task: &Task<'_>) -> Option<(StoreKind, &'static str)> {
+    let Method::Cycles(cycles) = method(plan, claim) else { return None };
+    if plan.store != StoreKind::Auto || plan.order.of_search() != Order::Breadth {
+        return None;
+    }
+    if task.disk.is_some() && plan.fairness == Fair::Any {
+        return Some((StoreKind::Disk, "on disk"));
+    }
+    (cycles != Cycles::Young).then_some((StoreKind::Compact, "with compressed states"))
 }
 
 /// The measure of a product: the measure of the system, if there is one, and the rank of the
@@ -121,10 +137,7 @@ pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'st
     match method(plan, claim) {
         Method::Cycles(_) if plan.order == Order::Sweep => Order::Sweep.words(),
         Method::Cycles(_) if plan.store.answers_late() || statistics.disk.is_some() => "breadth first on disk, one way catch them young",
-        Method::Cycles(Cycles::Components) if statistics.expanded_by_worker.len() > 1 => {
-            stores::together_in_words(automaton(plan, claim), statistics.expanded_by_worker.len())
-        }
-        Method::Cycles(Cycles::Components) => "components",
+        Method::Cycles(Cycles::Components) => statistics.manner.unwrap_or("components"),
         Method::Cycles(Cycles::Nested) => "nested depth-first searches",
         Method::Cycles(Cycles::Young) => "breadth first, one way catch them young",
         Method::Exploration | Method::FiniteRun | Method::Terminal => match order(plan, claim) {

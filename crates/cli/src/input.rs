@@ -8,7 +8,7 @@ use bytecode::{Addr, Verified};
 use check::{Claim, Ctl, CtlForm, Enclosed, Measure, Saved, Selected, Subject};
 use contract::Trace;
 use languages::{Expression, Files, Input, NoFiles};
-use logic::PlainAutomaton;
+use logic::{AutomatonForm, PlainAutomaton};
 use replay::{Narrator, Numbered, Trail};
 use report::Witness;
 use report::json::ViolationJson;
@@ -181,7 +181,7 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     let mut expressions: Vec<Expression> = in_measure.map(|text| Expression::new("--measure", text)).collect();
     let in_measure = expressions.len();
     expressions.extend(branching.iter().map(|(_, _, text)| Expression::new("--ctl", text.as_str())));
-    let in_automaton = automaton.iter().flat_map(|automaton| &automaton.atoms);
+    let in_automaton = automaton.iter().flat_map(GivenAutomaton::atoms);
     expressions.extend(in_automaton.map(|text| Expression::new("--automaton", text.as_str())));
     expressions.extend_from_slice(wanted.expressions);
     let mut load = |formulas: &[(String, String)]| {
@@ -232,9 +232,8 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
         asked.branching.push((name.clone(), Ctl { form: *form, atom: alone(expression)? }));
     }
     if let Some(automaton) = &automaton {
-        let atoms = automaton.atoms.iter().map(|atom| alone(atom)).collect::<Result<Vec<_>, _>>()?;
-        let claim =
-            Claim::of_plain(automaton, &atoms, finite).map_err(|why| Failure::Call(format!("the automaton cannot be used: {why}")))?;
+        let atoms = automaton.atoms().iter().map(|atom| alone(atom)).collect::<Result<Vec<_>, _>>()?;
+        let claim = automaton.claim(&atoms, finite).map_err(|why| Failure::Call(format!("the automaton cannot be used: {why}")))?;
         asked.automata.push(("automaton".to_owned(), claim));
     }
     let mut model = Model::new(name, loaded.model, warnings, disk.files);
@@ -296,11 +295,40 @@ fn branching(given: &str) -> Result<(String, CtlForm, String), Failure> {
 }
 
 /// An automaton in a file.
-fn automaton(path: &Path) -> Result<PlainAutomaton, Failure> {
+enum GivenAutomaton {
+    /// As plain lines. Only infinite runs of the model count.
+    Plain(PlainAutomaton),
+    /// In the Hanoi format or as a never claim. A run that ends stays in its last state.
+    Full(logic::Automaton),
+}
+
+impl GivenAutomaton {
+    fn atoms(&self) -> &Vec<String> {
+        match self {
+            GivenAutomaton::Plain(plain) => &plain.atoms,
+            GivenAutomaton::Full(automaton) => &automaton.atoms,
+        }
+    }
+
+    fn claim(&self, atoms: &[u32], finite: bool) -> Result<Claim, check::NotChecked> {
+        match self {
+            GivenAutomaton::Plain(plain) => Claim::of_plain(plain, atoms, finite),
+            GivenAutomaton::Full(automaton) => Claim::of_automaton(automaton, atoms, finite),
+        }
+    }
+}
+
+/// An automaton in a file, in one of three forms.
+fn automaton(path: &Path) -> Result<GivenAutomaton, Failure> {
     let contents = text(path)?;
     let mut map = SourceMap::new();
     let file = map.add(paths::shown(path), contents.as_str());
-    logic::parse_plain_automaton(&contents, file).map_err(|wrong| Failure::Model { map, diagnostics: vec![wrong] })
+    let read = match AutomatonForm::of(&contents) {
+        AutomatonForm::Hanoi => logic::read_hoa(&contents, file).map(GivenAutomaton::Full),
+        AutomatonForm::Never => logic::read_never(&contents, file).map(GivenAutomaton::Full),
+        AutomatonForm::Other => logic::parse_plain_automaton(&contents, file).map(GivenAutomaton::Plain),
+    };
+    read.map_err(|wrong| Failure::Model { map, diagnostics: vec![wrong] })
 }
 
 /// The model that is contained in a saved search. It is verified like any other. Its file names are

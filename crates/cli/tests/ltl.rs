@@ -167,3 +167,65 @@ fn both_commands_read_the_same_formulas() {
         folder.run(&["check", "m.pml", "--ltl", formula]).exits(2);
     }
 }
+
+/// A model in which `p` holds again and again or from some point on not, and which may end.
+const SWITCH: &str = "bool p, q, stop\nactive proctype switch() {\n  do\n  :: !stop -> p = !p\n  :: !p -> q = true\n  :: stop = true; break\n  \
+                      od\n}\n";
+
+/// The automaton of the negation, in each form, has the verdict of the formula.
+#[test]
+fn an_automaton_of_another_tool_is_checked_as_its_formula() {
+    let folder = Folder::with("switch.pml", SWITCH);
+    let formulas = [
+        "[]<>p",
+        "<>[]!p",
+        "[](q -> []q)",
+        "[](p -> <>!p)",
+        "!q U p",
+        "<>stop",
+        "[]!q",
+        "[](stop -> [](p == p))",
+        "[](p -> X p)",
+        "<>[](p || !p)",
+    ];
+    for formula in formulas {
+        let formula = formula.replace("p == p", "p || !p");
+        let own = folder.run(&["check", "switch.pml", "--ltl", &formula, "--json"]).json();
+        assert_eq!(own["properties"][0]["formula"], formula.as_str(), "{own}");
+        for (file, options) in
+            [("a.hoa", &["--format", "hoa"][..]), ("g.hoa", &["--format", "hoa", "--generalised"]), ("a.never", &["--format", "never"])]
+        {
+            let text = folder.run(&[&["ltl", &formula, "--negate"], options].concat()).exits(0).out;
+            folder.write(file, text);
+            for more in [&[][..], &["--no-por", "--no-merge"], &["--cycles", "ndfs"], &["--cycles", "owcty"], &["--search", "sweep"]] {
+                let json = folder.run(&[&["check", "switch.pml", "--automaton", file, "--json"], more].concat()).json();
+                assert_eq!(json["verdict"], own["verdict"], "{formula} {file} {more:?}: {json}");
+            }
+        }
+    }
+}
+
+#[test]
+fn automata_that_cannot_be_used_are_refused() {
+    let folder = Folder::with("switch.pml", SWITCH);
+    let header = "HOA: v1\nStates: 2\nStart: 0\nAP: 1 \"p\"\n";
+    folder.write(
+        "edges.hoa",
+        format!("{header}Acceptance: 1 Inf(0)\n--BODY--\nState: 0\n[0] 1 {{0}}\n[!0] 0\nState: 1\n[t] 1 {{0}}\n[0] 0\n--END--\n"),
+    );
+    let run = folder.run(&["check", "switch.pml", "--automaton", "edges.hoa", "--finite"]).exits(2);
+    assert!(run.err.contains("accepting states"), "{run:?}");
+    folder
+        .write("states.hoa", format!("{header}Acceptance: 1 Inf(0)\n--BODY--\nState: 0\n[0] 1\n[!0] 0\nState: 1 {{0}}\n[t] 1\n--END--\n"));
+    folder.run(&["check", "switch.pml", "--automaton", "states.hoa", "--finite"]).exits(1);
+    folder.write("bad.hoa", format!("{header}Acceptance: 1 Fin(0)\n--BODY--\n--END--\n"));
+    folder.run(&["check", "switch.pml", "--automaton", "bad.hoa"]).exits(2);
+    // Far more states than a search is made for: an answer at once.
+    let states: String = (0..60_000).map(|state| format!("State: {state}\n[t] {}\n", (state + 1) % 60_000)).collect();
+    let large = format!("HOA: v1\nStates: 60000\nStart: 0\nAP: 0\nAcceptance: 1 Inf(0)\n--BODY--\n{states}--END--\n");
+    folder.write("large.hoa", large);
+    folder.run(&["check", "switch.pml", "--automaton", "large.hoa"]).exits(2);
+    let plain: String = (0..60_000).map(|state| format!("{state} true {}\n", (state + 1) % 60_000)).collect();
+    folder.write("large.txt", format!("0\n1\n{plain}"));
+    folder.run(&["check", "switch.pml", "--automaton", "large.txt"]).exits(2);
+}

@@ -197,6 +197,8 @@ pub struct Statistics {
     pub guided: Option<Guided>,
     /// The order that gave the answer and these numbers, if several orders ran side by side.
     pub answered_by: Option<&'static str>,
+    /// How several workers searched, in words, if that was decided while they did.
+    pub manner: Option<&'static str>,
     /// If that was asked for and the search can tell: how its work divides.
     pub profile: Option<Profile>,
 }

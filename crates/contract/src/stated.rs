@@ -73,12 +73,14 @@ pub struct Stated {
     pub kind: PropertyKind,
     /// The position at which it is stated, if there is one.
     pub position: Option<Position>,
+    /// The text of the formula, if it is one of linear temporal logic.
+    pub formula: Option<String>,
 }
 
 impl Stated {
-    /// A property that has the name of its kind and no position.
+    /// A property that has the name of its kind, no position and no formula.
     pub fn of_kind(kind: PropertyKind) -> Stated {
-        Stated { name: kind.name().to_owned(), kind, position: None }
+        Stated { name: kind.name().to_owned(), kind, position: None, formula: None }
     }
 }
 

@@ -13,6 +13,7 @@ mod build;
 mod convert;
 mod cursor;
 mod degeneralise;
+mod form;
 mod formula;
 mod graph;
 mod hoa;
@@ -35,6 +36,7 @@ mod write;
 
 pub use automaton::{Automaton, Component, Cube, Edge, Guard, State, Strength};
 pub use convert::{Facts, facts, tidy, to_buchi};
+pub use form::AutomatonForm;
 pub use formula::{Formulas, Id, Node, Shape, quoted};
 pub use hoa::read as read_hoa;
 pub use lasso::{Lasso, Letter};

@@ -4,6 +4,7 @@
 //! with a label and a successor for each edge. A label is `true`, or literals one after the other:
 //! `p!q` is *p* and not *q*; between two names without `!` there is a `&`.
 
+use rustc_hash::FxHashMap;
 use source::{Diagnostic, FileId, Span};
 
 /// An automaton over named propositions.
@@ -25,7 +26,7 @@ const ATOMS_MAX: usize = 64;
 
 /// Reads an automaton. Its states are numbered in the order in which they are first named.
 pub fn parse_plain_automaton(text: &str, file: FileId) -> Result<PlainAutomaton, Diagnostic> {
-    let mut states: Vec<&str> = Vec::new();
+    let mut states: FxHashMap<&str, usize> = FxHashMap::default();
     let mut made = PlainAutomaton::default();
     let begin = text.as_ptr() as usize;
     let span = |word: &str| {
@@ -35,12 +36,13 @@ pub fn parse_plain_automaton(text: &str, file: FileId) -> Result<PlainAutomaton,
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let missing = |what: &str| Diagnostic::error(Span::point(file, text.len()), format!("the line with {what} is missing"));
     let mut number = |made: &mut PlainAutomaton, name| {
-        states.iter().position(|known| *known == name).unwrap_or_else(|| {
-            states.push(name);
+        let next = states.len();
+        let number = *states.entry(name).or_insert(next);
+        if number == next {
             made.accepting.push(false);
             made.edges.push(Vec::new());
-            states.len() - 1
-        })
+        }
+        number
     };
     let first = lines.next().ok_or_else(|| missing("the initial state"))?;
     let mut words = first.split_whitespace();

@@ -88,13 +88,14 @@ impl Page<'_> {
             let _ = writeln!(out, "<p>What may help: {}</p>", text_of(advice));
         }
         out.push_str("<h2>Properties</h2>\n<table>\n<tbody>\n");
-        for PropertyJson { name, kind, verdict, reason, file, line, .. } in &answer.properties {
+        for PropertyJson { name, kind, formula, verdict, reason, file, line, .. } in &answer.properties {
             let place = file.as_ref().zip(*line).map(|(file, line)| format!("{file}:{line}")).unwrap_or_default();
             let _ = writeln!(
                 out,
-                "<tr><td class=\"word {verdict}\">{verdict}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><td class=\"word {verdict}\">{verdict}</td><td>{}</td><td>{}</td><td class=\"code\">{}</td><td>{}</td><td>{}</td></tr>",
                 text_of(name),
                 if name == kind { String::new() } else { text_of(kind) },
+                formula.as_deref().map(text_of).unwrap_or_default(),
                 text_of(&place),
                 text_of(&text::reason_words(reason.unwrap_or_default())),
             );

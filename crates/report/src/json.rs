@@ -416,6 +416,9 @@ pub struct PropertyJson {
     pub name: String,
     /// Its kind: a short, stable name.
     pub kind: &'static str,
+    /// For a property of kind `ltl`, the formula that the search tried to refute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formula: Option<String>,
     /// The file in which it is stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -475,7 +478,7 @@ impl From<&Stated> for StatedJson {
 /// The properties of a run. `narrator` describes their traces; without it they are left out.
 pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<PropertyJson> {
     let json = |judged: &Judged| {
-        let Stated { name, kind, position } = &judged.property;
+        let Stated { name, kind, position, formula } = &judged.property;
         let (verdict, reason, violation) = match &judged.verdict {
             Verdict::Holds => ("holds", None, None),
             Verdict::Violated(violation) => ("violated", None, Some(violation)),
@@ -488,6 +491,7 @@ pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<Propert
         PropertyJson {
             name: name.clone(),
             kind: kind.name(),
+            formula: formula.clone(),
             file: position.as_ref().map(|at| at.file.clone()),
             line: position.as_ref().map(|at| at.line),
             verdict,

@@ -174,6 +174,9 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
         let line = format!("  {word} {:<width$}  {}", name(judged), told.join(", "));
         out.push_str(line.trim_end());
         out.push('\n');
+        if let Some(formula) = &property.formula {
+            let _ = writeln!(out, "    formula: {formula}");
+        }
         for note in notes {
             let _ = writeln!(out, "    note: {note}");
         }

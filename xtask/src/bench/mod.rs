@@ -23,6 +23,7 @@ use crate::models::Corpus;
 use crate::{Failure, root};
 use child::Cost;
 use ours::{Everypath, Found, Manner};
+pub use properties::formula;
 use row::{Number, Row, Who};
 use set::{Entry, Extent, Group};
 use spin::Verifier;

@@ -4,15 +4,17 @@
 //! whatever the model does, so that no side is lucky. Most are `[]<>(v == 0) -> []<>(v < 1)` over a
 //! variable of the model: a value of 0 is below 1, but a translator that does not look into
 //! propositions cannot know this. For three formulas, published figures of other tools are in the
-//! project's notes. Neither side reduces: SPIN's verifier is built with `-DNOREDUCE` and run with
-//! `-a`, ours with `--no-por`.
+//! project's notes. Neither side reduces: SPIN's verifier is made with `-o1 -o2 -o3`, built with
+//! `-DNOREDUCE` and run with `-a`; ours is run with `--no-por`, and no pass makes the program
+//! smaller.
 //!
-//! In addition, both sides visit the states that their reductions leave, and check nothing that
-//! could end a search early. Plain exploration, breadth first and depth first, is measured in the
-//! same run, since the cost of a property is given in relation to it. Each side counts product
-//! states in its own automaton, so the counts need not agree; the verdicts must. A product of more
-//! than a million states is also searched with two threads, and by two searches at the same time
-//! with one thread each.
+//! The same question is asked with the defaults of both sides, which reduce. In addition, both
+//! sides visit the states that their reductions leave, and check nothing that could end a search
+//! early. Plain exploration, breadth first and depth first, is measured in the same run, since the
+//! cost of a property is given in relation to it. Each side counts product states in its own
+//! automaton, so the counts need not agree; the verdicts must. A product of more than a million
+//! states is also searched with two threads, and by two searches at the same time with one thread
+//! each.
 
 use super::child;
 use super::ours::{self, Manner};
@@ -62,8 +64,11 @@ const VARIABLES: [(&str, &str); 30] = [
     ("sorter", "token"),
 ];
 
+/// Options without which our side makes the program or the search smaller.
+const WHOLE: [&str; 4] = ["--no-por", "--no-merge", "--no-dead", "--no-unused"];
+
 /// The formula of a model, if it has one.
-fn formula(name: &str) -> Option<String> {
+pub fn formula(name: &str) -> Option<String> {
     let name = name.rsplit('/').next()?;
     if let Some((_, formula)) = ANCHORS.into_iter().find(|(model, _)| *model == name) {
         return Some(formula.to_owned());
@@ -83,7 +88,7 @@ const THREADS_BAR: f64 = 1.7;
 const PRODUCT_BAR: f64 = 1.5;
 
 /// The columns of the table.
-pub const BLOCKS: [Block; 5] = [
+pub const BLOCKS: [Block; 6] = [
     Block {
         title: "property: states, search s, ratio",
         columns: &[
@@ -107,6 +112,16 @@ pub const BLOCKS: [Block; 5] = [
             column("1000/s", 7, 0, |row| kilo(row.wall_rate(Who::TemporalTeam))),
             column("2×1", 7, 0, |row| kilo(row.wall_rate(Who::TemporalPair).map(|rate| 2.0 * rate))),
             column("/1", 5, 2, speedup),
+        ],
+    },
+    Block {
+        title: "property, reduction: states, search s, ratio",
+        columns: &[
+            column("spin k", 8, 0, |row| kilo(row.get(Who::SpinTemporalReduced, Number::States))),
+            column("ours k", 8, 0, |row| kilo(row.get(Who::TemporalReduced, Number::States))),
+            column("spin", 7, 2, |row| row.get(Who::SpinTemporalReduced, Number::SearchCpu)),
+            column("ours", 7, 2, |row| row.get(Who::TemporalReduced, Number::SearchCpu)),
+            column("/spin", 7, 3, |row| row.ratio(Number::SearchCpu, Who::TemporalReduced, Who::SpinTemporalReduced)),
         ],
     },
     Block {
@@ -155,6 +170,10 @@ impl Sides<'_> {
             Some(formula) if self.spin => Some(Verifier::refuting(&entry.model.path, formula)?),
             _ => None,
         };
+        let mut refuting_reduced = match &formula {
+            Some(formula) if self.spin => Some(Verifier::refuting_reduced(&entry.model.path, formula)?),
+            _ => None,
+        };
         let mut reduced = if self.spin { Some(Verifier::reduced(&entry.model.path, &[])?) } else { None };
         for _ in 0..self.runs {
             for (who, manner) in [(Who::Plain, Manner::PLAIN), (Who::Depth, Manner::DEPTH)] {
@@ -169,7 +188,16 @@ impl Sides<'_> {
                     }
                 }
                 prepare()?;
-                our_run(row, Who::Temporal, self.everypath.check(&entry.model, 1, &["--ltl", formula, "--no-por"])?, translation)?;
+                let how = [&["--ltl", formula.as_str()][..], &WHOLE].concat();
+                our_run(row, Who::Temporal, self.everypath.check(&entry.model, 1, &how)?, translation)?;
+                if let Some(verifier) = &mut refuting_reduced {
+                    prepare()?;
+                    if spin_run(row, Who::SpinTemporalReduced, verifier)?.errors > 0 {
+                        return Err("SPIN with its reductions says that the formula does not hold".to_owned());
+                    }
+                }
+                prepare()?;
+                our_run(row, Who::TemporalReduced, self.everypath.check(&entry.model, 1, &["--ltl", formula])?, translation)?;
             }
             if let Some(verifier) = &mut reduced {
                 prepare()?;
@@ -189,7 +217,7 @@ impl Sides<'_> {
     /// Two threads on one product, and two searches with one thread each. The order changes from
     /// run to run.
     fn measure_team_of(&self, formula: &str, entry: &Entry, row: &mut Row, translation: f64) -> Result<(), Failure> {
-        let how = ["--ltl", formula, "--no-por"];
+        let how = [&["--ltl", formula][..], &WHOLE].concat();
         for run in 0..self.runs.max(TEAM_RUNS) {
             for team in [run % 2 == 0, run % 2 != 0] {
                 child::recall_memory()?;
@@ -218,6 +246,11 @@ pub fn summary(rows: &[Row]) -> String {
     let costs = |this, that| large().filter_map(move |row| cost(row, this, that));
     let verdicts = |this, that| rows.iter().filter_map(move |row| row.ratio(Number::TotalCpu, this, that));
     put("search with a temporal property, by SPIN's", &mut ratios(Who::Temporal, Who::SpinTemporal), SEARCH_BAR);
+    put(
+        "search with a temporal property and reduction, by SPIN's",
+        &mut ratios(Who::TemporalReduced, Who::SpinTemporalReduced),
+        SEARCH_BAR,
+    );
     put("speed with two threads, by that with one", &mut rows.iter().filter_map(speedup), THREADS_BAR);
     put("search with reduction, by SPIN's", &mut ratios(Who::Reduced, Who::SpinReduced), SEARCH_BAR);
     put("a product state, by a state of breadth-first exploration", &mut costs(Who::Temporal, Who::Plain), PRODUCT_BAR);

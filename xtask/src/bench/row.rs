@@ -35,6 +35,10 @@ pub enum Who {
     TemporalTeam,
     /// Two searches of Everypath at the same time, with a temporal property and one thread each.
     TemporalPair,
+    /// SPIN with a temporal property and its defaults, which reduce.
+    SpinTemporalReduced,
+    /// Everypath with a temporal property and its defaults, which reduce.
+    TemporalReduced,
     /// SPIN with its defaults, which reduce.
     SpinReduced,
     /// Everypath with its default reduction.
@@ -43,7 +47,7 @@ pub enum Who {
 
 impl Who {
     /// All of them, in the order of the columns.
-    pub const ALL: [Who; 13] = [
+    pub const ALL: [Who; 15] = [
         Who::Spin,
         Who::Collapse,
         Who::Plain,
@@ -55,6 +59,8 @@ impl Who {
         Who::Temporal,
         Who::TemporalTeam,
         Who::TemporalPair,
+        Who::SpinTemporalReduced,
+        Who::TemporalReduced,
         Who::SpinReduced,
         Who::Reduced,
     ];
@@ -63,7 +69,8 @@ impl Who {
     /// count.
     pub const fn visits_the_whole_space(self) -> bool {
         let temporal = matches!(self, Who::SpinTemporal | Who::Temporal | Who::TemporalTeam | Who::TemporalPair);
-        !temporal && !matches!(self, Who::SpinReduced | Who::Reduced)
+        let reduced = matches!(self, Who::SpinTemporalReduced | Who::TemporalReduced | Who::SpinReduced | Who::Reduced);
+        !temporal && !reduced
     }
 
     /// The name in files.
@@ -80,6 +87,8 @@ impl Who {
             Who::Temporal => "ltl",
             Who::TemporalTeam => "ltl-team",
             Who::TemporalPair => "ltl-pair",
+            Who::SpinTemporalReduced => "spin-ltl-por",
+            Who::TemporalReduced => "ltl-por",
             Who::SpinReduced => "spin-por",
             Who::Reduced => "por",
         }

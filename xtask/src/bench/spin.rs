@@ -106,6 +106,16 @@ impl Verifier {
         Ok(Verifier { folder, flags: &ACCEPTING, built, depth: DEPTH_FIRST, fit_table: false, table: None })
     }
 
+    /// Builds a verifier that refutes a temporal formula, with SPIN's reductions.
+    pub fn refuting_reduced(model: &Path, formula: &str) -> Result<Verifier, Failure> {
+        let folder = root().join("target/bench/spin-property-reduced");
+        let mut text = read(model)?;
+        text.extend(format!("\nltl property {{ {formula} }}\n").bytes());
+        let compiler: Vec<&str> = CYCLES.into_iter().filter(|option| *option != "-DNOREDUCE").collect();
+        let built = make(&text, &folder, &[], &compiler)?;
+        Ok(Verifier { folder, flags: &ACCEPTING, built, depth: DEPTH_FIRST, fit_table: false, table: None })
+    }
+
     /// The program.
     pub fn program(&self) -> PathBuf {
         self.folder.join("pan")

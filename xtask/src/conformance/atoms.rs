@@ -1,6 +1,6 @@
 //! Random propositions over a random model: its globals, channels, locals and labels of processes,
-//! and the process that moved last. `timeout` is left out, because SPIN takes it otherwise
-//! (`docs/properties.md`).
+//! the processes that can move, and the process that moved last. `timeout` is left out, because
+//! SPIN takes it otherwise (`docs/properties.md`).
 
 use contract::testing::Random;
 use testkit::promela_gen::{Model, Stmt};
@@ -17,7 +17,9 @@ fn proposition(model: &Model, random: &mut Random) -> String {
             ["s < 0", "tt[1].s == 1", "g.f", "u > 1", "k == m1", "len(cc[0]) == 1", "cc[1]?[m1,-1]", "tt[b].d[1] == 255", "s == g.s"];
         return wide[random.below(wide.len() as u64) as usize].to_owned();
     }
-    match random.below(10) {
+    match random.below(11) {
+        // SPIN does not evaluate it where a process might wait for a rendezvous.
+        10 if model.channels.iter().all(|&capacity| capacity > 0) => format!("enabled({})", random.below(3)),
         0 | 1 => format!("_last == {}", random.below(3)),
         2 | 3 => of_channel(model, random).unwrap_or_else(|| "y == 2".to_owned()),
         4..=6 => of_process(model, random).unwrap_or_else(|| "x == 2".to_owned()),

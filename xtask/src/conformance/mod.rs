@@ -5,7 +5,7 @@
 //! for the initial state. Differences are printed as they are found.
 
 mod atoms;
-mod claims;
+pub mod claims;
 mod events;
 pub mod formulas;
 mod random;

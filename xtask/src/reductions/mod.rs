@@ -115,7 +115,13 @@ fn corpus(arguments: &Arguments) -> Result<u64, Failure> {
         // Models that are not programs have no reduction.
         let Ok(program) = model.load() else { continue };
         let program = Arc::new(program);
-        let how = [tally.add(compare(&program, arguments)), temporal.add(formulas::compare(&program, arguments.seconds))];
+        let mut how = vec![tally.add(compare(&program, arguments)), temporal.add(formulas::compare(&program, arguments.seconds))];
+        // The benchmark set states no formulas.
+        if let Some(formula) = crate::bench::formula(&model.name).filter(|_| model.is_promela()) {
+            let text = fs::read_to_string(&model.path).map_err(|error| format!("{}: {error}", model.path.display()))?;
+            let stated = model.translate(format!("{text}\nltl property {{ {formula} }}\n").as_bytes())?;
+            how.push(temporal.add(formulas::compare(&Arc::new(stated), arguments.seconds)));
+        }
         how.into_iter().flatten().for_each(|how| println!("{}: {how}", model.name));
     }
     tally.tell("models");

@@ -85,8 +85,9 @@ pub struct Arguments {
     /// times
     #[arg(long, value_name = "FORMULA", conflicts_with_all = ["resume", "checkpoint", "only"])]
     pub ctl: Vec<String>,
-    /// No infinite run may be accepted by the automaton in FILE. The file has the initial state,
-    /// the accepting states, then a line for each state with labels and successors
+    /// No infinite run may be accepted by the automaton in FILE: in the Hanoi format, as a never
+    /// claim, or as plain lines with the initial state, the accepting states, then for each state
+    /// labels and successors
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "checkpoint", "only"])]
     pub automaton: Option<PathBuf>,
     /// The automaton accepts finite runs

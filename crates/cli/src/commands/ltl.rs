@@ -5,7 +5,7 @@ use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::{Exit, input, say};
 use clap::Args;
-use logic::{Automaton, Facts, Formulas, Remarks};
+use logic::{Automaton, AutomatonForm, Facts, Formulas, Remarks};
 use report::{BoxKind, Diagram, DiagramBox, diagrams_svg, json};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -239,8 +239,10 @@ fn read(path: &Path) -> Result<Answer, Failure> {
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
     let mut map = SourceMap::new();
     let file = map.add(name.clone(), text.clone());
-    let claim = text.contains("never") && !text.trim_start().starts_with("HOA:");
-    let automaton = if claim { logic::read_never(&text, file) } else { logic::read_hoa(&text, file) };
+    let automaton = match AutomatonForm::of(&text) {
+        AutomatonForm::Never => logic::read_never(&text, file),
+        AutomatonForm::Hanoi | AutomatonForm::Other => logic::read_hoa(&text, file),
+    };
     let automaton = automaton.map_err(|error| wrong(map, error))?;
     let too_large = |error: logic::TooLarge| Failure::Call(format!("{name}: {error}"));
     let generalised = logic::tidy(&automaton).map_err(too_large)?;

@@ -235,7 +235,7 @@ fn state_spaces_and_automata_are_read_as_they_are_printed() {
     assert!(shown && violation.trace.steps.len() == 2 && violation.fault.message.contains("3 states"), "{}", violation.fault.message);
 
     // Figure 6.3: a cycle through several layers whose accepting state is 8.
-    let edges = [
+    let edges: [(usize, &str); 12] = [
         (1, "2"),
         (2, "3"),
         (3, "5"),
@@ -252,13 +252,16 @@ fn state_spaces_and_automata_are_read_as_they_are_printed() {
     let lines = edges.iter().map(|(state, next)| {
         let p = if *state == 8 { "p" } else { "!p" };
         let steps: String = next.split_whitespace().map(|to| format!(" * {to}")).collect();
-        format!("{state} {} 1 {p}{steps}\n", state / 3)
+        // Only the steps from 4 go back, so 3 and 1 are persistent.
+        let layer = [0, 0, 1, 2, 8, 3, 4, 4, 7, 5, 5, 6, 6][*state];
+        format!("{state} {layer} 1 {p}{steps}\n")
     });
     let loaded = load("across.ss", &lines.collect::<String>(), &[], "progress", &["p"]);
     let again = automaton("0\n1\n0 true 0 p 1\n1 true 0\n", &BTreeMap::from([("p", loaded.atoms[0])]), false);
     let (shown, judged) = ask(&loaded, Order::Sweep, None, Some(again));
     let Verdict::Violated(violation) = judged.verdict else { panic!("{:?}", judged.verdict) };
-    assert!(shown && violation.trace.loop_start.is_some());
+    let start = violation.trace.loop_start.expect("a loop");
+    assert!(shown && [7, 9].contains(&(violation.trace.steps.len() - start)), "{:?}", violation.trace);
 
     for (text, wrong) in [
         ("", "no state"),
@@ -278,8 +281,17 @@ fn state_spaces_and_automata_are_read_as_they_are_printed() {
 /// violation.
 #[test]
 fn two_processes_meet_in_the_critical_section() {
-    let text = "byte crit; active [2] proctype P() { crit++; end: crit-- }\n";
+    let text = "byte crit; active [2] proctype P() { crit++; crit--; end: false }\n";
     let loaded = load("two.pml", text, &[], "crit", &["crit == 2"]);
+    for measure in [loaded.measure, Measure::default()] {
+        let outcome = check::run(&*loaded.subject, &Plan { property: None, ..plan(Order::Sweep, measure) }, &Cancel::default(), &Quiet);
+        let told = outcome.expect("a sound plan").outcome.statistics;
+        if measure.is_empty() {
+            assert_eq!((told.states, told.transitions), (9, 12));
+        } else {
+            assert!(told.sweep.is_some_and(|sweep| sweep.regress_steps > 0 && sweep.expanded_states >= 9));
+        }
+    }
     let (shown, judged) = ask(&loaded, Order::Sweep, None, Some(automaton(REACHES_P, &BTreeMap::from([("p", loaded.atoms[0])]), true)));
     assert!(shown && matches!(judged.verdict, Verdict::Violated(_)));
     let (shown, judged) = ask(&loaded, Order::Sweep, Some((CtlForm::Possibly, loaded.atoms[0])), None);

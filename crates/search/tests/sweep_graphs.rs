@@ -507,6 +507,43 @@ fn hidden_cycles_are_found() {
     assert!(nodes[violation.trace.loop_start.expect("a loop")..].contains(&3));
 }
 
+/// The thesis' figure 3.6: the states 1 and 2 are persistent, 1 is the greater, and hides the cycle
+/// 2 -> 3 -> 4 -> 2 through the accepting 3. It is found in the second round.
+#[test]
+fn figure_3_6_a_hidden_cycle_is_found_in_the_second_round() {
+    // The steps from 0 make 2 the first persistent state and 1 the second, hence the greater.
+    let mut graph = Graph::new(vec![vec![2, 1], vec![2], vec![3], vec![4], vec![2]]);
+    graph.values = vec![vec![9, 1, 2, 3, 4]];
+    let outcome = sweep_cycles(&graph, &|state| Graph::decode(state) == 3, &[0], &Task::default());
+    let Verdict::Violated(violation) = outcome.verdict else { panic!("there is a cycle") };
+    let nodes = walk(&graph, &violation.trace);
+    assert_eq!(nodes[violation.trace.loop_start.expect("a loop")..], [2, 3, 4, 2]);
+    let told = outcome.statistics.sweep.expect("it was a sweep");
+    // Five states are expanded in the first phase. In the first round 1, 2, 3 and 4 are, and 2, 3
+    // and 4 again when acceptance comes round to 2. The second round needs 2, 3 and 4.
+    assert_eq!((told.persistent_states, told.expanded_states), (2, 5 + 7 + 3));
+}
+
+/// The thesis' figure 6.3: the persistent states are 1 and 3, 1 is the greater, and 8 accepts.
+#[test]
+fn figure_6_3_the_cycle_passes_the_accepting_state() {
+    let next: [&[usize]; 13] = [&[], &[2], &[3], &[5], &[3, 1], &[6, 7], &[9], &[10], &[4], &[11], &[11, 12], &[8], &[]];
+    let mut graph = Graph::new(next.iter().map(|targets| targets.to_vec()).collect());
+    graph.initial = vec![1];
+    // Only the steps from 4 go back.
+    graph.values = vec![vec![0, 0, 1, 2, 8, 3, 4, 4, 7, 5, 5, 6, 6]];
+    let outcome = sweep_cycles(&graph, &|state| Graph::decode(state) == 8, &[0], &Task::default());
+    let Verdict::Violated(violation) = outcome.verdict else { panic!("there is a cycle") };
+    assert_eq!(outcome.statistics.sweep.expect("it was a sweep").persistent_states, 2);
+    let nodes = walk(&graph, &violation.trace);
+    let cycle = &nodes[violation.trace.loop_start.expect("a loop")..];
+    // It passes either 6 and 9 or 7 and 10, and begins at one of the persistent states.
+    let middle: &[usize] = if cycle.contains(&6) { &[6, 9] } else { &[7, 10] };
+    let from_3 = [&[3, 5], middle, &[11, 8, 4]].concat();
+    let expected = if cycle[0] == 3 { [&from_3[..], &[3]].concat() } else { [&[1, 2], &from_3[..], &[1]].concat() };
+    assert_eq!(cycle, expected);
+}
+
 /// The thesis' figure 2.2: the target of a regress step, which was visited before (from 2) or was
 /// not. Nobody can tell these apart when it was deleted, so it is a root in both cases.
 #[test]

@@ -103,6 +103,77 @@ fn what_is_typed_is_read_and_time_passes() {
     assert!(begun.elapsed() >= Duration::from_millis(30));
 }
 
+/// The numbers of an input, whatever stands between them; a number that is too large is the
+/// largest.
+#[test]
+fn every_input_has_numbers() {
+    let text = "MODULE Numbers; IMPORT In, Out;\nVAR x : INTEGER; more : BOOLEAN;\nBEGIN\n  In.Int(x, more);\n  WHILE more DO Out.Int(x); Out.Char(' '); In.Int(x, more) END\nEND Numbers.\n";
+    let folder = Folder::with("numbers.lf", text);
+    for (typed, numbers) in [
+        ("12 -5\n  30\n", "12 -5 30 "),
+        ("- 7, --8 9-x 1-2 -", "7 -8 9 1 2 "),
+        ("2147483647 2147483648 -2147483648 -2147483649", "2147483647 2147483647 -2147483648 -2147483648 "),
+        ("99999999999999999999 -99999999999999999999x0", "2147483647 -2147483648 0 "),
+        ("", ""),
+        ("-", ""),
+    ] {
+        let run = folder.run_with(&["run", "numbers.lf"], typed).exits(0);
+        assert_eq!(run.out, numbers, "{typed}");
+    }
+}
+
+/// The devices are found also if the program has another port of their type, and only they get what
+/// is sent to them.
+#[test]
+fn a_program_may_have_ports_like_those_of_the_devices() {
+    let text = "MODULE M; IMPORT SYSTEM, In, Out; PORT other : SYSTEM.IOChannel; VAR x : INTEGER; more : BOOLEAN;\nPROCESS P; VAR v : INT32; BEGIN other?DATA(v); Out.Int(v) END P;\nBEGIN NEW(other); CREATE P; In.Int(x, more); Out.Int(x); Out.Ln; other!DATA(65) END M.\n";
+    let folder = Folder::with("m.lf", text);
+    assert_eq!(folder.run_with(&["run", "m.lf", "--time", "60s"], "12\n").exits(0).out, "12\n65");
+}
+
+/// A run in which only a device could go on whose driver will never serve it is a deadlock.
+#[test]
+fn a_device_that_nobody_serves_does_not_prevent_a_deadlock() {
+    for (name, body) in [
+        // The line is raised, and no process receives its interrupt.
+        ("raised.lf", "PORTOUT(11H, 1); q?go"),
+        // The driver has received an interrupt and never reads what has come.
+        ("quiet.lf", "PORTOUT(11H, 1); SYSTEM.Interrupt1?INTERRUPT; q?go"),
+        ("unread.lf", "PORTOUT(11H, 1); SYSTEM.Interrupt1?INTERRUPT; PORTIN(11H, x); q?go"),
+        // A clock that is over.
+        ("clock.lf", "PORTOUT(20H, 1); q?go"),
+    ] {
+        let text = format!(
+            "MODULE M; IMPORT SYSTEM; TYPE T = [go]; PORT q : T; VAR x : INTEGER;\nBEGIN NEW(SYSTEM.Interrupt0); NEW(SYSTEM.Interrupt1); NEW(q); {body} END M.\n"
+        );
+        let folder = Folder::with(name, &text);
+        let json = folder.run_with(&["run", name, "--time", "60s", "--json"], "something is typed").exits(1).json();
+        assert_eq!(json["end"], "deadlock", "{name}: {json}");
+        assert_eq!(json["waiting"].as_array().map(Vec::len), Some(1), "{json}");
+    }
+}
+
+/// Drivers come before processes with deadlines: a process waits for the timer while another never
+/// rests.
+#[test]
+fn deadlines_do_not_keep_devices_waiting() {
+    let text = "MODULE M; IMPORT Timer; VAR n : INTEGER;\nPROCESS Busy DEADLINE 60000; BEGIN WHILE TRUE DO RESCHEDULE END END Busy;\nPROCESS Patient DEADLINE 30000; BEGIN Timer.Wait(3, 20); ASSERT FALSE END Patient;\nBEGIN CREATE Busy; CREATE Patient END M.\n";
+    let folder = Folder::with("m.lf", text);
+    let json = folder.run(&["run", "m.lf", "--scheduler", "edf", "--time", "25s", "--json"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "assertion violated", "{json}");
+}
+
+#[test]
+fn a_long_run_is_recorded_to_its_end() {
+    let text = "MODULE L; VAR n : INTEGER; BEGIN WHILE n < 120000 DO INC(n); RESCHEDULE END; ASSERT FALSE END L.\n";
+    let folder = Folder::with("l.lf", text);
+    let json = folder.run(&["run", "l.lf", "--trace", "t", "--json"]).exits(1).json();
+    assert_eq!((&json["actions"], &json["traced"]), (&120_001.into(), &100_000.into()), "{json}");
+    let told = folder.run(&["replay", "t", "--json"]).exits(0).json();
+    assert_eq!(told["violation"]["kind"], "assertion violated");
+    assert_eq!(told["trace"].as_array().map(Vec::len), Some(100_000));
+}
+
 #[test]
 fn periods_and_deadlines_are_kept() {
     let folder = Folder::with("none", "");
@@ -154,9 +225,9 @@ fn an_open_program_is_closed() {
 struct Server(Child);
 
 impl Server {
-    fn start(name: &str, port: u16) -> Server {
+    fn start(path: &str, port: u16) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_everypath"));
-        command.args(["run", &model(name), "-D", &format!("SERVICE={port}"), "--time", "60s"]);
+        command.args(["run", path, "-D", &format!("SERVICE={port}"), "--time", "60s"]);
         Server(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"))
     }
 }
@@ -179,10 +250,48 @@ fn connect(port: u16) -> TcpStream {
     }
 }
 
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port()
+}
+
+/// A server answers while another of its processes is never idle.
+#[test]
+fn a_busy_server_answers() {
+    let text = std::fs::read_to_string(model("Echo.lf")).expect("a text");
+    let busy = "PROCESS Busy; BEGIN WHILE TRUE DO RESCHEDULE END END Busy;\n\nBEGIN\n  CREATE Busy;\n  CREATE Server";
+    let text = text.replace("MODULE Echo", "MODULE Busy1").replace("END Echo", "END Busy1").replace("BEGIN\n  CREATE Server", busy);
+    let folder = Folder::with("Busy1.lf", &text);
+    let port = free_port();
+    let _server = Server::start(&folder.path("Busy1.lf").display().to_string(), port);
+    let mut stream = connect(port);
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+    for byte in 0..20 {
+        stream.write_all(&[byte]).expect("it is sent");
+        let mut got = [0];
+        stream.read_exact(&mut got).expect("an answer");
+        assert_eq!(got, [byte]);
+    }
+}
+
+/// Connections above the limit wait until another is closed.
+#[test]
+fn many_connections_are_served_in_turn() {
+    let port = free_port();
+    let _server = Server::start(&model("Echo.lf"), port);
+    let mut streams = vec![connect(port)];
+    streams.extend((0..215).map(|_| connect(port)));
+    for mut stream in streams {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+        stream.write_all(b"?").expect("it is sent");
+        let mut got = [0];
+        stream.read_exact(&mut got).expect("an answer");
+    }
+}
+
 #[test]
 fn the_echo_server_answers() {
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
-    let _server = Server::start("Echo.lf", port);
+    let port = free_port();
+    let _server = Server::start(&model("Echo.lf"), port);
     let mut streams: Vec<TcpStream> = (0..3).map(|_| connect(port)).collect();
     for stream in &streams {
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");

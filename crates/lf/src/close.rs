@@ -4,8 +4,8 @@
 //! port and no process sends it there, or sends it and no process receives it. So a filter that
 //! receives a message on one port and sends the same message on another is open at both. For each
 //! such message of each port of a module a process is added that repeatedly sends it, with any
-//! values of a small range, or receives it. This is the universal environment of Gerber's thesis, section 3.4. It is generated as LF text, so that a
-//! user can refine it.
+//! values of a small range, or receives it. This is the universal environment of Gerber's thesis,
+//! section 3.4. It is generated as LF text, so that a user can refine it.
 //!
 //! With [`Values::Any`] the environment sends one value in place of all. `crate::outside` finds the
 //! values that depend on it.
@@ -138,8 +138,8 @@ pub(crate) fn close(
 
 /// Who uses the messages of each channel.
 struct Uses {
-    /// `None` if it is not known to which channels a port refers; then all ports of a type may refer
-    /// to the same one.
+    /// `None` if it is not known to which channels a port refers; then all ports of a type may
+    /// refer to the same one.
     ports: Option<Ports>,
     /// The messages that are sent, by the variable that got the channel, and those received.
     sent: HashSet<(usize, (usize, usize))>,

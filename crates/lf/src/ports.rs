@@ -1,11 +1,12 @@
 //! The channels to which each port may refer.
 //!
-//! A channel is known by the variable that got it by `NEW`. References pass from one port to another
-//! by assignments, as arguments and in messages, in this direction only: a process that is created
-//! with two ports, and another that is created with the second of them and a third, do not make one
-//! channel of all three (L. O. Andersen, "Program analysis and specialization for the C programming
-//! language", 1994, chapter 4). The order of statements is ignored, and all elements of an array are
-//! one port. `codegen::classes` unites both sides instead, because its classes must not overlap.
+//! A channel is known by the variable that got it by `NEW`. References pass from one port to
+//! another by assignments, as arguments and in messages, in this direction only: a process that is
+//! created with two ports, and another that is created with the second of them and a third, do not
+//! make one channel of all three (L. O. Andersen, "Program analysis and specialization for the C
+//! programming language", 1994, chapter 4). The order of statements is ignored, and all elements of
+//! an array are one port. `codegen::classes` unites both sides instead, because its classes must
+//! not overlap.
 
 use crate::codegen::each_statement;
 use crate::limits::MAX_WORK;

@@ -135,7 +135,8 @@ fn by_hand(n: usize, sorted: bool, every: bool, stale: bool) -> (usize, usize) {
     (seen.len() + 1, transitions)
 }
 
-/// All eight variants for four, five and six senders; the two variants that the compiler offers must agree with the compiled program.
+/// All eight variants for four, five and six senders; the two variants that the compiler offers
+/// must agree with the compiled program.
 #[test]
 fn eight_variants() {
     let expected = [

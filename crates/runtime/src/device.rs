@@ -21,9 +21,10 @@ pub trait Devices: Send {
     /// Reports that a driver has received the interrupt of a line.
     fn acknowledge(&mut self, line: u32);
 
-    /// Waits until a line may be raised, but not much longer than `most`. Returns `false` if no
-    /// line will ever be raised again unless a driver acts.
-    fn wait(&mut self, most: Duration) -> bool;
+    /// Waits until one of these lines, one bit each, may be raised, but not much longer than
+    /// `most`. Returns `false` at once if none of them will ever be raised again unless a driver
+    /// acts.
+    fn wait(&mut self, lines: u32, most: Duration) -> bool;
 }
 
 /// No devices: every port reads 0, and no line is ever raised.
@@ -43,7 +44,7 @@ impl Devices for NoDevices {
 
     fn acknowledge(&mut self, _: u32) {}
 
-    fn wait(&mut self, _: Duration) -> bool {
+    fn wait(&mut self, _: u32, _: Duration) -> bool {
         false
     }
 }

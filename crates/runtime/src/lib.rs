@@ -47,3 +47,4 @@ pub use insn::{Array, Code, Comparison, Insn, NOWHERE, Native, Slot};
 pub use monitor::{Watched, WatchedEdge};
 pub use run::{RunEnd, RunFigures, RunLimits, Runner, Stuck};
 pub use scheduler::{EarliestDeadline, Ready, RoundRobin, Scheduler, Shuffled};
+pub use times::TimeSource;

@@ -177,6 +177,12 @@ impl Rests {
         self.halves = halves;
     }
 
+    /// The resting places of a process type.
+    pub fn of_type(&self, ty: u8) -> &[Place] {
+        let number = |ty: usize| self.bases.get(ty).map_or(self.places.len(), |base| *base as usize);
+        self.places.get(number(ty.into())..number(usize::from(ty) + 1)).unwrap_or_default()
+    }
+
     /// The number of a resting place.
     #[inline]
     pub fn number(&self, ty: u8, location: u16) -> u32 {

@@ -13,9 +13,9 @@ use crate::machine::Machine;
 use crate::monitor::{Monitor, Watched};
 use crate::quick::Quick;
 use crate::record::Recorder;
-use crate::rests::{Rest, address};
+use crate::rests::{Half, Place, Rest, address};
 use crate::scheduler::{Ready, Scheduler};
-use crate::times::{Gate, Times};
+use crate::times::{Gate, TimeSource, Times};
 use bytecode::{Fault, ProcessId, Verified};
 use contract::{Cancel, Enough, FaultCode, Trace};
 use std::sync::Arc;
@@ -30,7 +30,8 @@ pub struct RunLimits {
     pub time: Option<Duration>,
     /// Ends the run from outside.
     pub cancel: Cancel,
-    /// The number of actions that are recorded; 0 for none.
+    /// The number of actions that are recorded, the last of the run; 0 for none. There are fewer if
+    /// their states take more than 64 MiB.
     pub recorded: usize,
 }
 
@@ -139,6 +140,8 @@ pub struct Runner {
     /// Processes that could not continue and may be able to after another change.
     stalled: Vec<u8>,
     times: Times,
+    /// The types of the processes that represent the devices, and of those that receive interrupts.
+    urgent: Vec<bool>,
     /// Whether the program has processes that represent devices.
     devices: bool,
     /// Whether there are no observers: no trace, no monitor, no devices, no deadlines.
@@ -153,6 +156,25 @@ pub struct Runner {
 /// The processes of the library's module SYSTEM that represent the devices and the lines.
 const HOST: &str = "SYSTEM.Devices";
 const LINE: &str = "SYSTEM.Line";
+
+/// The beginning of the names of the channels for interrupts. The port of each line follows if
+/// there are several.
+const INTERRUPT: &str = "SYSTEM.InterruptChannel";
+
+/// The process types that represent the devices, send interrupts or receive them.
+fn urgent(machine: &Machine) -> Vec<bool> {
+    let program = machine.verified.program();
+    let is_interrupt = |half: &Half| program.channels[half.channel as usize - 1].name.starts_with(INTERRUPT);
+    let of_type = |ty: usize| {
+        let places = machine.rests.of_type(ty as u8);
+        let waits = |place: &Place| match &place.rest {
+            Rest::Wait { offers, answers } => offers.iter().chain(answers).any(is_interrupt),
+            _ => false,
+        };
+        program.processes[ty].name == HOST || places.iter().any(waits)
+    };
+    (0..program.processes.len()).map(of_type).collect()
+}
 
 /// The number of actions between two checks of the clock.
 const ROUND: u64 = 64;
@@ -171,15 +193,19 @@ impl Runner {
     ) -> Result<Runner, NotRunnable> {
         let machine = Machine::new(Arc::clone(program))?;
         let begun = Instant::now();
-        let channel = |name: &str| program.program().channels.iter().position(|channel| channel.name == name).map_or(0, |at| at as u32 + 1);
+        // The name of a channel has its port if the program has several ports of this type.
+        let channel = |message: &str| {
+            let names = ["SYSTEM.IOChannel", "SYSTEM.IOChannel(SYSTEM.IOPORT)"].map(|ty| format!("{ty}.{message}"));
+            program.program().channels.iter().position(|channel| names.contains(&channel.name)).map_or(0, |at| at as u32 + 1)
+        };
         let policy = Policy {
             scheduler,
             numbers: seed,
             devices,
             host: None,
             lines: Vec::new(),
-            portin: channel("SYSTEM.IOChannel.PORTIN"),
-            portout: channel("SYSTEM.IOChannel.PORTOUT"),
+            portin: channel("PORTIN"),
+            portout: channel("PORTOUT"),
             answer: 0,
             cancel: limits.cancel.clone(),
             until: limits.time.map(|time| begun + time),
@@ -187,6 +213,7 @@ impl Runner {
         let recorder = (limits.recorded > 0).then(|| Recorder::new(program, machine.state(), limits.recorded));
         let mut runner = Runner {
             times: Times::of(program),
+            urgent: urgent(&machine),
             devices: program.program().process_named(HOST).is_some(),
             unwatched: false,
             work: Workspace::new(&machine),
@@ -210,6 +237,12 @@ impl Runner {
     /// Executes pure computations in another way, such as native code.
     pub fn accelerate(&mut self, make: impl FnOnce(&Code) -> Option<Box<dyn Native>>) {
         self.machine.native = make(&self.machine.code);
+    }
+
+    /// Measures periods and deadlines by another time than that of this computer. It is called
+    /// before the run begins.
+    pub fn measure_time_by(&mut self, source: Box<dyn TimeSource>) {
+        self.times.source = source;
     }
 
     /// Watches properties: a run that violates one ends there.
@@ -257,11 +290,11 @@ impl Runner {
                 if self.policy.until.is_some_and(|until| Instant::now() >= until) {
                     return RunEnd::Time;
                 }
-                self.release();
             }
             if self.figures.actions >= most {
                 return RunEnd::Actions;
             }
+            self.release();
             if self.devices {
                 self.serve();
             }
@@ -316,7 +349,7 @@ impl Runner {
         if !self.machine.printed.is_empty() {
             self.tell(print);
         }
-        if let Some(recorder) = self.recorder.as_mut().filter(|recorder| !recorder.is_full()) {
+        if let Some(recorder) = &mut self.recorder {
             recorder.add(process, Some(self.machine.state()), self.machine.carried);
         }
         if let Some(fault) = self.machine.carried.take() {
@@ -335,8 +368,8 @@ impl Runner {
         }
         // The youngest process may have waited until it was the youngest.
         let now = self.machine.processes.len();
-        if self.times.is_needed() {
-            (now..count).for_each(|gone| self.times.ended(gone));
+        for gone in now..count {
+            self.times.ended(gone);
         }
         if now < count && now > 0 && matches!(self.machine.rest(now - 1).rest, Rest::End) {
             self.schedule(now - 1);
@@ -448,9 +481,17 @@ impl Runner {
     #[inline]
     pub(crate) fn schedule(&mut self, process: usize) {
         if !std::mem::replace(&mut self.scheduled[process & 255], true) {
-            let deadline = if self.times.is_needed() { self.times.deadline(process) } else { u64::MAX };
+            let deadline = if self.times.is_needed() { self.deadline(process) } else { u64::MAX };
             self.policy.scheduler.add(Ready { deadline, process: process as u8 });
         }
+    }
+
+    /// The deadline of a process that can continue. The processes of the devices and their drivers
+    /// come first, unless they have deadlines of their own: otherwise the devices would wait for
+    /// the processes with deadlines, and a deadline that depends on a device could not be met.
+    fn deadline(&mut self, process: usize) -> u64 {
+        let ty = self.machine.processes.get(process).map_or(0, |process| process.ty);
+        if self.urgent[usize::from(ty)] && !self.times.has_deadline(ty) { 0 } else { self.times.deadline(process) }
     }
 
     /// Determines whether a process represents a device or an interrupt line.
@@ -467,8 +508,7 @@ impl Runner {
         }
     }
 
-    /// Handles interrupts that came during the last action, and schedules processes whose period
-    /// begins.
+    /// Handles interrupts that came during the last action.
     fn serve(&mut self) {
         if self.policy.lines.is_empty() {
             return;
@@ -479,14 +519,30 @@ impl Runner {
         }
         for at in 0..self.policy.lines.len() {
             let (process, line) = self.policy.lines[at];
-            if raised & (1 << line) != 0 && process < self.machine.processes.len() && matches!(self.machine.rest(process).rest, Rest::Go) {
+            if raised & (1 << line) != 0 && self.can_interrupt(process) {
                 self.schedule(process);
             }
         }
     }
 
+    /// Whether the process of a line can begin an interrupt. It cannot if its last one has not been
+    /// received yet.
+    fn can_interrupt(&self, process: usize) -> bool {
+        process < self.machine.processes.len() && matches!(self.machine.rest(process).rest, Rest::Go)
+    }
+
+    /// The lines that could interrupt if they were raised, one bit each.
+    fn open_lines(&self) -> u32 {
+        let open = self.policy.lines.iter().filter(|(process, _)| self.can_interrupt(*process));
+        open.map(|(_, line)| 1_u32.checked_shl(*line).unwrap_or(0)).fold(0, |all, line| all | line)
+    }
+
     /// Schedules processes whose period begins.
+    #[inline]
     fn release(&mut self) {
+        if !self.times.is_needed() {
+            return;
+        }
         while let Some(process) = self.times.released() {
             if process < self.machine.processes.len() {
                 self.schedule(process);
@@ -507,9 +563,10 @@ impl Runner {
         if let Some(until) = self.policy.until {
             most = most.min(until.saturating_duration_since(Instant::now()));
         }
-        let devices = self.devices && self.policy.devices.wait(most);
+        let lines = self.open_lines();
+        let devices = self.devices && self.policy.devices.wait(lines, most);
         if !devices && sleep.is_some() {
-            std::thread::sleep(most);
+            self.times.source.sleep(most);
         }
         self.release();
         if devices || sleep.is_some() {

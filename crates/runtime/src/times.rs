@@ -5,11 +5,46 @@
 //! a process that rests there continues N milliseconds after its last release. Neither changes the
 //! possible behaviour of a program, only that of a run: a search tries every order, which includes
 //! all timings.
+//!
+//! The periods of a process follow each other without gaps from its first action on, so their
+//! beginnings do not drift. A deadline counts from the beginning of the period, or from the moment
+//! when the process could continue after it has waited for a partner.
 
 use bytecode::{ProcessId, Verified};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
+
+/// The time of a run.
+pub trait TimeSource: Send {
+    /// The time since the run began. It never decreases.
+    fn now(&mut self) -> Duration;
+
+    /// Waits for some time.
+    fn sleep(&mut self, time: Duration);
+}
+
+/// The time of this computer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WallTime {
+    begun: Instant,
+}
+
+impl Default for WallTime {
+    fn default() -> Self {
+        WallTime { begun: Instant::now() }
+    }
+}
+
+impl TimeSource for WallTime {
+    fn now(&mut self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn sleep(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
 
 /// Whether a process may continue from its resting place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,19 +66,35 @@ struct Timing {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Job {
-    /// The time of its release, for processes with periods.
+    /// The beginning of its period, for processes with periods.
     released: Duration,
+    /// The time that it has once it can continue.
+    deadline: Option<Duration>,
     /// The time by which it must wait, once it can continue.
     due: Option<Duration>,
 }
 
-#[derive(Debug)]
+impl Job {
+    /// Begins the next period. If the process is so late that its next period has begun already,
+    /// this is the period that is running; periods that passed meanwhile are lost.
+    fn next_period(&mut self, period: Duration, now: Duration) {
+        let late = now.saturating_sub(self.released).as_nanos() / period.as_nanos().max(1);
+        let passed = late.max(1) * period.as_nanos();
+        self.released += Duration::from_nanos(u64::try_from(passed).unwrap_or(u64::MAX));
+    }
+
+    /// Lets the process continue in its period.
+    fn begin(&mut self) {
+        self.due = self.deadline.map(|deadline| self.released + deadline);
+    }
+}
+
 pub(crate) struct Times {
     types: Vec<Timing>,
     needed: bool,
     jobs: Vec<Job>,
     asleep: BinaryHeap<Reverse<(Duration, usize)>>,
-    begun: Instant,
+    pub source: Box<dyn TimeSource>,
     pub missed: u64,
 }
 
@@ -70,7 +121,7 @@ impl Times {
                 needed = true;
             }
         }
-        Times { types, needed, jobs: Vec::new(), asleep: BinaryHeap::new(), begun: Instant::now(), missed: 0 }
+        Times { types, needed, jobs: Vec::new(), asleep: BinaryHeap::new(), source: Box::new(WallTime::default()), missed: 0 }
     }
 
     /// Whether any process has a period or a deadline.
@@ -78,8 +129,8 @@ impl Times {
         self.needed
     }
 
-    fn now(&self) -> Duration {
-        self.begun.elapsed()
+    fn now(&mut self) -> Duration {
+        self.source.now()
     }
 
     /// Records that a process has ended and is gone.
@@ -93,7 +144,7 @@ impl Times {
     }
 
     /// The number of processes that should have waited by now and still have not.
-    pub fn overdue(&self) -> u64 {
+    pub fn overdue(&mut self) -> u64 {
         let now = self.now();
         self.jobs.iter().filter(|job| job.due.is_some_and(|due| now > due)).count() as u64
     }
@@ -109,11 +160,13 @@ impl Times {
         if timing.deadline.is_none() && period.is_none() {
             return Gate::Open;
         }
-        let (deadline, now) = (timing.deadline, self.now());
+        let (deadline, entry) = (timing.deadline, timing.entry);
+        let now = self.now();
         let job = &mut self.jobs[process];
-        if location == timing.entry {
-            *job = Job { released: now, due: None };
+        if location == entry {
+            *job = Job { released: now, ..Job::default() };
         }
+        job.deadline = deadline;
         if waits || period.is_some() {
             if job.due.take().is_some_and(|due| now > due) {
                 self.missed += 1;
@@ -123,10 +176,9 @@ impl Times {
         }
         let Some(period) = period else { return Gate::Open };
         let job = &mut self.jobs[process];
-        // A late process is released at once, and lost periods are not made up for.
-        job.released = (job.released + period).max(now.saturating_sub(period));
+        job.next_period(period, now);
         if job.released <= now {
-            job.due = deadline.map(|deadline| now + deadline);
+            job.begin();
             return Gate::Open;
         }
         self.asleep.push(Reverse((job.released, process)));
@@ -136,17 +188,25 @@ impl Times {
     /// A process whose period begins now or began before.
     pub fn released(&mut self) -> Option<usize> {
         let Reverse((when, process)) = *self.asleep.peek()?;
-        let now = self.now();
-        if when > now {
+        if when > self.now() {
             return None;
         }
         self.asleep.pop();
+        if let Some(job) = self.jobs.get_mut(process) {
+            job.begin();
+        }
         Some(process)
     }
 
     /// The time until a process is released.
-    pub fn next_release(&self) -> Option<Duration> {
-        self.asleep.peek().map(|Reverse((when, _))| when.saturating_sub(self.now()))
+    pub fn next_release(&mut self) -> Option<Duration> {
+        let Reverse((when, _)) = *self.asleep.peek()?;
+        Some(when.saturating_sub(self.now()))
+    }
+
+    /// Whether the processes of a type have a deadline.
+    pub fn has_deadline(&self, ty: u8) -> bool {
+        self.types.get(usize::from(ty)).is_some_and(|timing| timing.deadline.is_some())
     }
 
     /// The time by which a process that can continue must wait, in nanoseconds.

@@ -3,9 +3,10 @@
 use bytecode::Verified;
 use contract::{Successors, System};
 use lf::{Options, Queues, Request};
-use runtime::{EarliestDeadline, NoDevices, RoundRobin, RunEnd, RunLimits, Runner, Scheduler, Shuffled};
+use runtime::{EarliestDeadline, NoDevices, RoundRobin, RunEnd, RunLimits, Runner, Scheduler, Shuffled, TimeSource};
 use source::SourceMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The folder of the models.
 fn models() -> std::path::PathBuf {
@@ -104,6 +105,103 @@ fn late_ends_are_missed_deadlines() {
     assert_eq!(missed("DEADLINE 1", &format!("{work}; p!go; WHILE TRUE DO RESCHEDULE END")), 1);
     assert_eq!(missed("DEADLINE 60000", &format!("{work}; p!go")), 0);
     assert_eq!(missed("", &format!("{work}; p!go")), 0);
+}
+
+/// Time that passes only when somebody looks at it or sleeps, so that a test does not depend on the
+/// machine.
+struct Simulated {
+    now: Duration,
+    /// The time between two looks; an action takes a few of them.
+    look: Duration,
+}
+
+impl TimeSource for Simulated {
+    fn now(&mut self) -> Duration {
+        self.now += self.look;
+        self.now
+    }
+
+    fn sleep(&mut self, time: Duration) {
+        self.now += time;
+    }
+}
+
+/// The end of a run in simulated time, the number of missed deadlines, and what was printed.
+fn timed(program: &Arc<Verified>, scheduler: Box<dyn Scheduler>, look: Duration, actions: u64) -> (RunEnd, u64, String) {
+    let limits = RunLimits { actions: Some(actions), ..RunLimits::default() };
+    let mut runner = Runner::new(program, scheduler, 1, Box::new(NoDevices), limits).expect("it runs");
+    runner.measure_time_by(Box::new(Simulated { now: Duration::ZERO, look }));
+    let mut printed = String::new();
+    let end = runner.run(&mut |text| printed.push_str(text));
+    (end, runner.figures().missed, printed)
+}
+
+/// A process that continues after it has slept has a deadline again: it comes first, and it is late
+/// if its only action takes too long.
+#[test]
+fn every_period_has_a_deadline() {
+    let text = "MODULE M; IMPORT Out;
+        PROCESS Idle(n : INTEGER) DEADLINE 60000; BEGIN WHILE TRUE DO RESCHEDULE END END Idle;
+        PROCESS Often PERIOD 2 DEADLINE 1; BEGIN Out.Int(1) END Often;
+        VAR i : INTEGER;
+        BEGIN FOR i := 1 TO 200 DO CREATE Idle(i) END; CREATE Often END M.";
+    let program = compile(text, Options::default());
+    // An action of a process with a deadline looks at the time. So 200 actions last longer than
+    // 1 ms, and a few actions do not.
+    let look = Duration::from_micros(20);
+    let (_, missed, printed) = timed(&program, Box::new(EarliestDeadline::default()), look, 5000);
+    assert_eq!(missed, 0);
+    assert!(printed.len() > 40, "{printed}");
+    let (_, missed, printed) = timed(&program, Box::new(RoundRobin::default()), look, 5000);
+    assert!(missed + 2 >= printed.len() as u64 && missed > 15, "{missed} of {printed}");
+}
+
+/// A process is released when its period begins, also if other processes never rest.
+#[test]
+fn periods_begin_on_time() {
+    let text = "MODULE M; IMPORT Out; VAR n : INTEGER;
+        PROCESS Busy; BEGIN WHILE TRUE DO INC(n); RESCHEDULE END END Busy;
+        PROCESS Tick PERIOD 1 DEADLINE 1; BEGIN Out.Int(n); Out.Char(' '); n := 0 END Tick;
+        BEGIN CREATE Busy; CREATE Tick END M.";
+    let program = compile(text, Options::default());
+    let (_, missed, printed) = timed(&program, Box::new(EarliestDeadline::default()), Duration::from_micros(100), 1000);
+    assert_eq!(missed, 0);
+    let between: Vec<u32> = printed.split_whitespace().skip(1).map(|word| word.parse().expect("a number")).collect();
+    assert!(between.len() > 100, "{printed}");
+    // There is room for at most ten actions in a period, and the periods are equally long.
+    let (least, most) = (between.iter().min().expect("one"), between.iter().max().expect("one"));
+    assert!(*most <= 10 && most - least <= 2, "{printed}");
+}
+
+/// The lamps and the controller keep their deadlines, as the header of the model says, if an action
+/// takes less than a tenth of a millisecond; and they do not if it takes some milliseconds.
+#[test]
+fn the_traffic_light_keeps_its_deadlines() {
+    let text = std::fs::read_to_string(models().join("traffic_light.lf")).expect("a text");
+    let program = compile(&text, Options::default());
+    let missed = |look| {
+        let (end, missed, _) = timed(&program, Box::new(EarliestDeadline::default()), look, 20_000);
+        assert_eq!(end, RunEnd::Actions);
+        missed
+    };
+    assert_eq!(missed(Duration::from_micros(20)), 0);
+    assert!(missed(Duration::from_millis(3)) > 100);
+}
+
+/// A long run is recorded from some state in its middle to its end.
+#[test]
+fn the_end_of_a_long_run_is_recorded() {
+    let text = "MODULE M; VAR n : INTEGER; BEGIN WHILE n < 1000 DO INC(n); RESCHEDULE END; ASSERT FALSE END M.";
+    let program = compile(text, Options::default());
+    let limits = RunLimits { recorded: 20, ..RunLimits::default() };
+    let mut runner = Runner::new(&program, scheduler(0), 0, Box::new(NoDevices), limits).expect("it runs");
+    assert!(matches!(runner.run(&mut |_| {}), RunEnd::Fault(_)));
+    let trace = runner.into_trace().expect("it was recorded").expect("its actions are in the graph");
+    assert_eq!(trace.steps.len(), 20);
+    let mut system = vm::Interpreter::new(Arc::clone(&program));
+    let mut out = Successors::new();
+    system.successors(trace.state_after(19).expect("a state"), &mut out);
+    assert!(out.iter().any(|(entry, _)| entry.fault().is_some()));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The name of the model; the file is NAME.pml in this folder, or NAME itself if it ends with .pml,
-    /// or with .lf for a program in LF
+    /// The name of the model; the file is NAME.pml in this folder, or NAME itself if it ends with
+    /// .pml, or with .lf for a program in LF
     pub name: PathBuf,
 }
 

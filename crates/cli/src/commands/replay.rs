@@ -191,7 +191,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             violation: witness.violation,
         })
     } else {
-        let mut text = format!("{}, initial state:\n{}\n", witness.model, values_text(&narrator, &witness.trace.initial));
+        // The trace of a long run has only its end.
+        let is_initial = narrator.initial().0.is_none_or(|initial| initial == witness.trace.initial);
+        let first = if is_initial { "initial state" } else { "state before the first step" };
+        let mut text = format!("{}, {first}:\n{}\n", witness.model, values_text(&narrator, &witness.trace.initial));
         let look = arguments.detail.look();
         let kept = essential.as_ref().map(|essential| &essential.kept[..]);
         let mut printer = Printer::new(&narrator, &witness.trace.initial).looking(look).keeping(kept);

@@ -52,7 +52,8 @@ pub struct Arguments {
     /// Stop after this time, as in 90s or 1h30m
     #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
     pub time: Option<Duration>,
-    /// Write the run as a trace to FILE, for `everypath replay`; at most its first 100,000 actions
+    /// Write the run as a trace to FILE, for `everypath replay`; of a long run, its last
+    /// 100,000 actions, or fewer if their states take more than 64 MiB
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
@@ -107,6 +108,9 @@ struct RunJson {
     actions: u64,
     communications: u64,
     missed_deadlines: u64,
+    /// The number of actions in the trace, which are the last of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traced: Option<u64>,
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     violation: Option<ViolationJson>,
@@ -142,9 +146,9 @@ impl Devices for Shared {
         self.board().acknowledge(line);
     }
 
-    fn wait(&mut self, most: Duration) -> bool {
+    fn wait(&mut self, lines: u32, most: Duration) -> bool {
         let mut board = self.board();
-        let more = board.wait(most);
+        let more = board.wait(lines, most);
         if let Some(complaint) = board.complaint() {
             // Standard error may be closed; the run does not depend on it.
             let _ = writeln!(std::io::stderr(), "warning: {complaint}");
@@ -208,16 +212,21 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ),
         _ => None,
     };
+    let mut traced = None;
     if let Some(output) = output {
         let trace = recorded(runner)?;
-        // A trace that was not recorded to its end does not end in the violation.
-        let whole = trace.steps.len() as u64 == figures.actions;
-        let claimed = violation.as_ref().filter(|_| whole && in_graph).map(ViolationJson::from);
+        let claimed = violation.as_ref().filter(|_| in_graph).map(ViolationJson::from);
+        let (kept, all) = (trace.steps.len() as u64, figures.actions);
+        traced = Some(kept);
+        if kept < all && !json {
+            // Standard error may be closed; the trace is written all the same.
+            let _ = writeln!(std::io::stderr(), "the trace has the last {kept} of {all} actions");
+        }
         let folder = arguments.trace.as_deref().and_then(paths::way_here);
         output.write(model.witness(trace, claimed, folder).to_text())?;
     }
     if json {
-        say(&json::line(&answer(seed, &end, figures, violation.as_ref(), printed)));
+        say(&json::line(&answer(seed, &end, (figures, traced), violation.as_ref(), printed)));
     } else {
         tell_end(&end, figures);
     }
@@ -287,7 +296,7 @@ fn name_of(end: &RunEnd) -> &'static str {
     }
 }
 
-fn answer(seed: u64, end: &RunEnd, figures: RunFigures, violation: Option<&Fault>, output: String) -> RunJson {
+fn answer(seed: u64, end: &RunEnd, (figures, traced): (RunFigures, Option<u64>), violation: Option<&Fault>, output: String) -> RunJson {
     let waiting = match end {
         RunEnd::Deadlock(waiting) => waiting.clone(),
         _ => Vec::new(),
@@ -305,6 +314,7 @@ fn answer(seed: u64, end: &RunEnd, figures: RunFigures, violation: Option<&Fault
         actions: figures.actions,
         communications: figures.communications,
         missed_deadlines: figures.missed,
+        traced,
         seconds: figures.elapsed.as_secs_f64(),
         violation: violation.map(ViolationJson::from),
         waiting: waiting.collect(),

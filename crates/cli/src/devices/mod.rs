@@ -1,20 +1,24 @@
 //! The devices of a run: console, clock and TCP sockets, behind ports and interrupt lines.
 //!
 //! Each device has some ports and one interrupt line; `crates/lf/src/library` has a driver for
-//! each. Threads of their own wait for events from outside and pass them on through a channel of
-//! bounded length. So a slow program slows down its senders and takes no memory for them.
+//! each. Threads of their own wait for events from outside. Each of them passes on one event at a
+//! time and waits until the program has taken it in. So a slow program slows down its senders and
+//! takes no memory for them, and a device that nobody reads does not hold up another.
 
 mod clock;
 mod console;
+mod outbox;
+mod permits;
 mod tcp;
 
 use clock::Clock;
 use console::Console;
+use permits::Held;
 use runtime::Devices;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tcp::Tcp;
@@ -23,19 +27,16 @@ use tcp::Tcp;
 pub enum Event {
     /// Bytes came from the console; none at its end.
     Typed(Vec<u8>),
-    /// A connection was opened.
-    Opened(TcpStream),
+    /// A connection was opened, which holds a place among all connections.
+    Opened(TcpStream, Arc<Held>),
     /// Bytes came over a connection; none at its end.
     Came(u64, Vec<u8>),
 }
 
-/// The capacity of the channel of events.
-const EVENTS: usize = 64;
-
 /// The sending end of the channel of events.
 #[derive(Clone)]
 pub struct Teller {
-    events: SyncSender<Event>,
+    events: Sender<Event>,
     /// The number of events that were sent and not received yet.
     told: Arc<AtomicUsize>,
 }
@@ -73,7 +74,7 @@ pub struct Board {
 
 impl Board {
     pub fn new() -> Board {
-        let (events, heard) = sync_channel(EVENTS);
+        let (events, heard) = channel();
         let told = Arc::new(AtomicUsize::new(0));
         let teller = Teller { events, told: Arc::clone(&told) };
         Board {
@@ -95,23 +96,19 @@ impl Board {
         self.told.fetch_sub(1, Ordering::Acquire);
         match event {
             Event::Typed(bytes) => self.console.typed(&bytes),
-            Event::Opened(stream) => self.tcp.opened(stream),
+            Event::Opened(stream, place) => self.tcp.opened(stream, place),
             Event::Came(key, bytes) => self.tcp.came(key, bytes),
         }
     }
 
-    /// Receives the events that were sent, unless there are enough unread bytes already.
+    /// Receives the events that were sent.
     fn hear_all(&mut self) {
-        while self.told.load(Ordering::Acquire) > 0 && !self.is_full() {
+        while self.told.load(Ordering::Acquire) > 0 {
             match self.events.try_recv() {
                 Ok(event) => self.hear(event),
                 Err(mpsc::TryRecvError::Empty | mpsc::TryRecvError::Disconnected) => return,
             }
         }
-    }
-
-    fn is_full(&self) -> bool {
-        self.console.is_full() || self.tcp.is_full()
     }
 
     /// The devices that have something for their drivers.
@@ -149,6 +146,7 @@ impl Devices for Board {
 
     fn raised(&mut self) -> u32 {
         self.hear_all();
+        self.tcp.acted();
         let anything = self.anything();
         (0..3).map(|line| u32::from(self.lines[line].is_raised(anything[line])) << line).sum()
     }
@@ -159,17 +157,19 @@ impl Devices for Board {
         }
     }
 
-    fn wait(&mut self, most: Duration) -> bool {
+    fn wait(&mut self, lines: u32, most: Duration) -> bool {
         // The output must be visible to a process that waits for it.
         let _ = std::io::stdout().flush();
         self.tcp.flush();
-        if self.raised() != 0 {
+        if self.raised() & lines != 0 {
             return true;
         }
-        let most = self.clock.next().map_or(most, |next| next.min(most));
-        if !(self.clock.is_set() || self.console.is_open() || self.tcp.is_open()) {
+        // A line is quiet until its driver has read, so it will not be raised meanwhile.
+        let open = [self.clock.is_set(), self.console.is_open(), self.tcp.is_open()];
+        if (0..3).all(|line| lines >> line & 1 == 0 || !open[line] || self.lines[line].quiet) {
             return false;
         }
+        let most = self.clock.next().map_or(most, |next| next.min(most));
         match self.events.recv_timeout(most) {
             Ok(event) => self.hear(event),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}

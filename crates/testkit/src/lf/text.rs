@@ -88,7 +88,8 @@ impl Program {
     }
 }
 
-/// What can be seen in a state, as expressions of the main module. `State::visible` gives the values.
+/// What can be seen in a state, as expressions of the main module. `State::visible` gives the
+/// values.
 pub fn visible() -> Vec<String> {
     let mut all: Vec<String> = (0..GLOBALS).map(|number| format!("g{number}")).collect();
     all.extend((0..WIDE.len()).map(|number| format!("w{number}")));

@@ -137,6 +137,21 @@ ltl hollow { [] (nope -> <> served) }
 ";
 
 #[test]
+fn a_left_side_about_whole_runs_is_looked_for() {
+    let folder = Folder::with("model.pml", SERVED);
+    let told = |formula: &str| {
+        let json = folder.run(&["check", "model.pml", "--ltl", formula, "--coverage", "--json"]).exits(0).json();
+        let sentences = json["coverage"]["vacuous"].as_array().cloned().unwrap_or_default();
+        sentences.iter().filter(|sentence| sentence.as_str().is_some_and(|text| text.contains("no run ever satisfies"))).count()
+    };
+    assert_eq!(told("([] <> nope) -> ([] <> served)"), 1);
+    assert_eq!(told("[] ((waiting U nope) -> <> served)"), 1);
+    assert_eq!(told("!([] <> nope) || ([] <> served)"), 1);
+    assert_eq!(told("([] <> waiting) -> ([] <> served)"), 0);
+    assert_eq!(told("[] (nope -> <> served)"), 0);
+}
+
+#[test]
 fn what_holds_for_nothing_is_told() {
     let folder = Folder::with("model.pml", SERVED);
     let json = folder.run(&["check", "model.pml", "--coverage", "--no-por", "--json"]).exits(0).json();

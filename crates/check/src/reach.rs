@@ -17,6 +17,7 @@ use contract::{
 use replay::Step;
 use search::Task;
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use vm::{Event, Explained, Interpreter};
 
@@ -39,8 +40,8 @@ pub enum Reach {
     Unknown(StopReason),
 }
 
-/// Looks for a path that executes a statement on a line of a file. A file is known by the end of
-/// its path; the line is that of the statement, or of the inline or macro that it comes from.
+/// Looks for a path that executes a statement on a line of a file. A file is known by the last
+/// parts of its path; the line is that of the statement, or of the inline or macro that it comes from.
 pub fn reach(
     subject: &dyn Subject,
     file: Option<&str>,
@@ -119,7 +120,8 @@ fn targets(program: &Verified, file: Option<&str>, line: u32) -> HashSet<u32> {
     let tables = program.program();
     let here = |span: &bytecode::Span| {
         let name = tables.files.get(span.file.index()).map_or("", String::as_str);
-        span.line == line && file.is_none_or(|file| name.ends_with(file))
+        // `b.c` is the last part of `a/b.c`, and not of `ab.c`.
+        span.line == line && file.is_none_or(|file| Path::new(name).ends_with(file))
     };
     let end = tables.atoms_start().0;
     let steps = (0..end).filter(|&at| matches!(tables.code[at as usize], Op::Step { .. }));

@@ -19,8 +19,8 @@ use crate::table::{Combination, Method, Order};
 use crate::temporal;
 use crate::vacuity;
 use contract::{
-    Cancel, CloneSystem, Coverage, Enough, Judged, Limits, NoProperty, Observer, Outcome, Property, Quiet, Stated, Statistics, StopReason,
-    System, UNSUPPORTED, Verdict, ViolationKind,
+    Cancel, CloneSystem, Coverage, Enough, FullExpansion, Judged, Limits, NoProperty, Observer, Outcome, Property, Quiet, Stated,
+    Statistics, StopReason, System, UNSUPPORTED, Verdict, ViolationKind,
 };
 use optimise::Passes;
 use replay::{Narrator, Step};
@@ -448,6 +448,7 @@ fn temporal(
     if let Some(notes) = notes {
         if found.verdict == Verdict::Holds {
             checked.vacuous.extend(vacuity::sentences(subject, &stated.name, claim, &notes.letters()));
+            checked.vacuous.extend(vacuity::whole_runs(subject, &stated.name, claim, |none| holds(subject, plan, none, task, clock)));
         }
         // The product leaves out runs that the claim does not follow, so the coverage is not
         // complete.
@@ -478,6 +479,22 @@ fn temporal(
     let verdict = reduction.confirm(outcome.verdict);
     let notes = temporal::notes(plan, claim);
     (Judged { property: stated, verdict, statistics: Some(outcome.statistics), search, together: Vec::new(), notes }, steps)
+}
+
+/// Whether no run violates a claim, by a search of the program as it is written.
+fn holds(subject: &dyn Subject, plan: &Plan, claim: &Claim, task: &Task<'_>, clock: &Clock) -> bool {
+    let plan = &Plan { coverage: false, ..*plan };
+    let ordered = Plan { order: temporal::order(plan, claim), ..*plan };
+    if Combination::new(&ordered, temporal::method(plan, claim), false).guarantee().is_err() {
+        return false;
+    }
+    let mut system = subject.system(plan.engine, Arc::clone(&claim.propositions), task.observer);
+    get_ready(&mut system, plan, clock);
+    let heuristic = guide::heuristic(subject, plan, Looked::Claim(claim, temporal::automaton(plan, claim)), task.observer);
+    let closing = |state: &[u8]| guide::closing(subject, state);
+    let time = clock.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    let task = Task { heuristic: &*heuristic, reduction: &FullExpansion, limits: Limits { time, ..task.limits }, ..task.clone() };
+    temporal::search(&system, claim, plan, &closing, &task).verdict == Verdict::Holds
 }
 
 /// Searches for a run that violates one of several formulas. Returns the results by the numbers of

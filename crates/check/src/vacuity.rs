@@ -2,20 +2,29 @@
 //!
 //! `[] (request -> <> grant)` holds in a model without any request. The search for a violation sees
 //! the letters of all states that it follows: the propositions that are true there. If the left
-//! side of an implication is false in all of them, the property never depended on its right side.
-//! If no condition on an edge from the first state of a claim was ever true, the claim never moved
-//! (Kupferman, Vardi, "Vacuity detection in temporal model checking", 2003, define it by the parts
-//! of a formula that do not matter).
+//! side of an implication is false in all of them, the property never depended on its right side. A
+//! left side about whole runs is looked for by a search of its own. If no condition on an edge from
+//! the first state of a claim was ever true, the claim never moved (Kupferman, Vardi, "Vacuity
+//! detection in temporal model checking", 2003, define it by the parts of a formula that do not
+//! matter).
 
 use crate::claim::{Claim, Refuted};
 use crate::subject::Subject;
 use crate::temporal::by_atom;
+use crate::witness::satisfying;
 use contract::Proposition;
 use logic::{Formulas, Id, Node};
 use std::collections::BTreeSet;
 
 /// The left sides of implications in a formula that are about one state each and are not negated.
 pub(crate) fn left_sides(formulas: &Formulas, root: Id) -> Vec<Id> {
+    let mut found = all_left_sides(formulas, root);
+    found.retain(|&left| is_of_one_state(formulas, left));
+    found
+}
+
+/// The left sides of implications in a formula that are not negated.
+fn all_left_sides(formulas: &Formulas, root: Id) -> Vec<Id> {
     let (mut found, mut open) = (Vec::new(), vec![root]);
     let mut seen = BTreeSet::new();
     while let Some(id) = open.pop() {
@@ -37,7 +46,7 @@ pub(crate) fn left_sides(formulas: &Formulas, root: Id) -> Vec<Id> {
             node => open.extend(node.operands()),
         }
     }
-    found.retain(|&left| is_of_one_state(formulas, left) && !formulas.atoms_of(left).is_empty());
+    found.retain(|&left| !formulas.atoms_of(left).is_empty());
     found.sort_by_key(|left| left.index());
     found.dedup();
     found
@@ -125,6 +134,22 @@ pub(crate) fn sentences(subject: &dyn Subject, name: &str, claim: &Claim, letter
     }
 }
 
+/// Sentences about the left sides of a property that holds which are about more than one state, as
+/// in `([] <> p) -> ([] <> q)`. For each of them, `refutes` searches for a run that makes it true at
+/// some time, by a claim that no run does, and says whether the claim holds.
+pub(crate) fn whole_runs(subject: &dyn Subject, name: &str, claim: &Claim, mut refutes: impl FnMut(&Claim) -> bool) -> Vec<String> {
+    let Some(refuted) = &claim.formula else { return Vec::new() };
+    let formulas = &refuted.formulas;
+    let mut lefts = all_left_sides(formulas, refuted.root);
+    lefts.retain(|&left| !is_of_one_state(formulas, left));
+    lefts.retain(|&left| satisfying(claim, refuted, &[left]).is_ok_and(|none| refutes(&none)));
+    let tell = |left: Id| {
+        let left = in_words(subject, formulas, left);
+        format!("`{name}` holds, but no run ever satisfies the left side of its implication: `{left}`")
+    };
+    lefts.into_iter().map(tell).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +172,15 @@ mod tests {
         assert_eq!(left("(<> p) -> (<> q)"), Vec::<String>::new());
         assert_eq!(left("!(p -> q)"), Vec::<String>::new());
         assert_eq!(left("[] (!p || !q)"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn left_sides_about_runs_are_found_too() {
+        let mut formulas = Formulas::new();
+        let parsed = logic::parse(&mut formulas, "(([] <> p) -> ([] <> q)) && (r -> <> p)", FileId::default(), 0).expect("a formula");
+        let all: Vec<String> = all_left_sides(&formulas, parsed.root).into_iter().map(|id| formulas.text(id)).collect();
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert_eq!(left_sides(&formulas, parsed.root).into_iter().map(|id| formulas.text(id)).collect::<Vec<_>>(), ["r"]);
     }
 
     #[test]

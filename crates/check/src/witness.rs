@@ -94,7 +94,7 @@ fn of_formula(
 }
 
 /// The claim that no run satisfies a formula and makes each of `lefts` true at some time.
-fn satisfying(claim: &Claim, refuted: &Refuted, lefts: &[Id]) -> Result<Claim, NotChecked> {
+pub(crate) fn satisfying(claim: &Claim, refuted: &Refuted, lefts: &[Id]) -> Result<Claim, NotChecked> {
     let mut formulas = refuted.formulas.clone();
     let mut parts = vec![refuted.root];
     parts.extend(lefts.iter().map(|&left| formulas.intern(Node::Eventually(left))));

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::session::Session;
 use check::{Checked, FewestSwitches, ShownRun};
 use clap::Args;
-use contract::{Judged, PropertyKind, Trace, Verdict};
+use contract::{Judged, PropertyKind, Stated, Trace, Verdict};
 use replay::{Essential, Narrator, context_switches};
 use report::json::{self, CausalJson, WitnessJson};
 use report::{Look, shown_text, text};
@@ -17,7 +17,7 @@ pub struct ClearerArguments {
     #[arg(long)]
     pub causal: bool,
     /// Look for the trace that changes least often from one process to another, among all deadlocks
-    /// and faults
+    /// and faults, or among the finite paths that violate the formula
     #[arg(long, conflicts_with_all = ["resume", "shortest"])]
     pub fewest_switches: bool,
     /// For each property that holds, show a run as a witness: one that satisfies a formula and
@@ -61,30 +61,48 @@ impl ClearerArguments {
 
 /// Replaces the trace that was found by the one with the fewest switches.
 fn fewest(session: &Session, checked: &mut Checked) -> Option<String> {
-    let Verdict::Violated(violation) = &checked.outcome.verdict else { return None };
-    if violation.trace.loop_start.is_some() {
-        return Some("the fewest context switches are looked for in deadlocks and faults only".to_owned());
-    }
+    let Verdict::Violated(shown) = &checked.outcome.verdict else { return None };
+    // The violation that is shown is that of the first violated property.
+    let of_exploration = PropertyKind::violated_by(shown.fault.kind);
+    let same = |judged: &&Judged| judged.verdict == checked.outcome.verdict;
+    let violated = checked.properties.iter().find(same).cloned();
+    let violated = violated.unwrap_or_else(|| {
+        // A check of saved states may have no list of properties.
+        let (property, verdict) = (Stated::of_kind(of_exploration), checked.outcome.verdict.clone());
+        Judged { property, verdict, statistics: None, search: None, together: Vec::new(), notes: Vec::new() }
+    });
     let before = context_switches(&checked.steps);
-    let FewestSwitches { found, stopped, statistics } = session.fewest_switches();
+    let Some(FewestSwitches { found, stopped, statistics }) = session.fewest_switches(&violated) else {
+        let only =
+            "the fewest context switches are looked for in deadlocks, faults and finite paths that violate a formula of linear time only";
+        return Some(only.to_owned());
+    };
     let states = text::count(statistics.states);
     match (found, stopped) {
         (Some((violation, steps)), _) => {
             let now = context_switches(&steps);
-            // It may be another violation than the first one; the first one remains a violation.
+            let explored = is_explored(violated.property.kind);
+            // A fault may be another one than the first; the first one remains a violation.
             let kind = PropertyKind::violated_by(violation.fault.kind);
             for judged in &mut checked.properties {
-                if judged.property.kind == kind {
+                let replaced = if explored { judged.property.kind == kind } else { judged.property == violated.property };
+                if replaced {
                     judged.verdict = Verdict::Violated(Box::new(violation.clone()));
                 }
             }
             (checked.outcome.verdict, checked.steps) = (Verdict::Violated(Box::new(violation)), steps);
             checked.probe = None;
-            Some(format!("no path to a violation has fewer than {} ({before} before; {states} states)", switches(now)))
+            let what = if explored { "a violation".to_owned() } else { format!("a violation of `{}`", violated.property.name) };
+            Some(format!("no path to {what} has fewer than {} ({before} before; {states} states)", switches(now)))
         }
         (None, Some(reason)) => Some(format!("the fewest context switches are not known: {reason}")),
         (None, None) => Some("the fewest context switches are not known".to_owned()),
     }
+}
+
+/// Whether the search for deadlocks and faults decides properties of this kind.
+fn is_explored(kind: PropertyKind) -> bool {
+    matches!(kind, PropertyKind::EndStates | PropertyKind::Assertions | PropertyKind::Errors)
 }
 
 fn switches(count: usize) -> String {
@@ -107,7 +125,7 @@ impl Clearer {
             Ok(ShownRun { what, trace, steps }) => WitnessJson {
                 property: name.clone(),
                 message: what.clone(),
-                trace: Some(json::steps(steps, &json::views(narrator, trace))),
+                trace: Some(json::steps(steps, json::views(narrator, trace))),
                 loop_start: trace.loop_start,
             },
             Err(why) => WitnessJson { property: name.clone(), message: why.clone(), trace: None, loop_start: None },

@@ -170,7 +170,8 @@ fn label_json(map: &SourceMap, label: &Label) -> LabelJson {
     }
 }
 
-fn fix_json(map: &SourceMap, fix: &Fix) -> FixJson {
+/// A change of the text, as JSON.
+pub fn fix_json(map: &SourceMap, fix: &Fix) -> FixJson {
     let location = map.location(fix.span);
     FixJson {
         file: map.name(map.shown(fix.span).file).to_owned(),

@@ -31,6 +31,10 @@ pub struct Model {
     pub narrator: Narrator,
     /// Warnings about it, one sentence each.
     pub warnings: Vec<String>,
+    /// The same warnings with their positions, as far as the model was read from its text.
+    pub diagnostics: (SourceMap, Vec<Diagnostic>),
+    /// Its text, if it was read from standard input.
+    pub given: Option<Vec<u8>>,
     /// The files it was read from.
     pub files: Vec<PathBuf>,
     /// The numbers that SPIN gives to its transitions, if it is a Promela model.
@@ -80,7 +84,8 @@ impl Model {
     fn new(name: String, model: languages::Model, warnings: Vec<String>, files: Vec<PathBuf>) -> Model {
         let subject = subject(model);
         let (expressions, numbers, narrator) = (Vec::new(), Vec::new(), subject.narrator());
-        Model { name, narrator, subject, warnings, files, numbers, expressions, measure: None, asked: None }
+        let (diagnostics, given) = Default::default();
+        Model { name, narrator, subject, warnings, diagnostics, given, files, numbers, expressions, measure: None, asked: None }
     }
 
     /// The same model, restricted to the requested properties.
@@ -237,6 +242,10 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
         asked.automata.push(("automaton".to_owned(), claim));
     }
     let mut model = Model::new(name, loaded.model, warnings, disk.files);
+    if !loaded.warnings.is_empty() {
+        model.diagnostics = (loaded.map, loaded.warnings);
+    }
+    model.given = is_standard_input(path).then_some(contents);
     (model.expressions, model.numbers) = (given.collect(), loaded.numbers);
     if let Some(text) = measure {
         let wrong = |why: check::NoMeasure| Failure::Call(format!("`--measure {text}`: {why}"));

@@ -1,43 +1,75 @@
 //! The command that a user will want to type next.
 
-use crate::input::Model;
+use crate::args::Arguments;
+use crate::input::{self, Model};
+use check::Plan;
+use clap::Parser;
 use contract::Verdict;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::sync::OnceLock;
 
-/// The command to type after a check of `model`: it shows or keeps the path that was found.
-pub fn command(verdict: &Verdict, model: &Model, trace: Option<&Path>) -> Option<String> {
-    let from_input = model.name == "-" || std::env::args_os().any(|argument| argument == "-");
-    let violation = match verdict {
-        Verdict::Violated(violation) if !violation.trace.steps.is_empty() => violation,
-        // Only a program has statements that could be covered.
-        Verdict::Holds if !from_input && model.subject.byte_code().is_some() && is_new("--coverage") => {
-            return Some(format!("everypath {} --coverage  # what never happened, and what holds for nothing", typed()));
-        }
-        _ => return None,
-    };
-    if let Some(trace) = trace {
-        let (file, page) = (quoted(trace.as_os_str()), quoted(trace.with_extension("html").as_os_str()));
-        return Some(format!("everypath replay {file} --html {page}"));
-    }
-    // A model from standard input cannot be read twice, and a path of one step was already shown.
-    if from_input || violation.trace.steps.len() == 1 {
+/// The command to type after a check of `model` by `plan`: it shows or keeps the path that was
+/// found, or looks for what never happened. `several` processes may have shared the search.
+pub fn command(verdict: &Verdict, model: &Model, plan: &Plan, several: bool, trace: Option<&Path>) -> Option<String> {
+    // A name that is not text cannot be shown.
+    if words().any(|word| word.to_str().is_none()) {
         return None;
     }
-    let stem = Path::new(&model.name).file_stem()?;
-    let file = quoted(Path::new(stem).with_extension("trace").as_os_str());
-    Some(format!("everypath {} --trace {file}; everypath replay {file}", typed()))
+    if let (Verdict::Violated(violation), Some(trace)) = (verdict, trace) {
+        let shown = !violation.trace.steps.is_empty();
+        return shown.then(|| format!("everypath replay {}", quoted(trace.as_os_str())));
+    }
+    // A model from standard input cannot be read twice, and a saved search may be gone.
+    if model.given.is_some() || words().any(|word| input::is_standard_input(Path::new(&word)) || is_option(&word, "--resume")) {
+        return None;
+    }
+    match verdict {
+        // Only a program has statements that could be covered.
+        Verdict::Holds if model.subject.byte_code().is_some() => {
+            let covering = Plan { coverage: true, ..*plan };
+            let possible = !plan.coverage && covering.refuse(false).is_ok() && !several && is_accepted(&["--coverage".into()]);
+            possible.then(|| format!("everypath {} --coverage  # what never happened, and what holds for nothing", typed()))
+        }
+        // A path of one step was already shown.
+        Verdict::Violated(violation) if violation.trace.steps.len() > 1 => {
+            let file = Path::new(Path::new(&model.name).file_stem()?).with_extension("trace");
+            let possible = is_accepted(&["--trace".into(), file.clone().into_os_string()]);
+            let file = quoted(file.as_os_str());
+            possible.then(|| format!("everypath {} --trace {file}; everypath replay {file}", typed()))
+        }
+        _ => None,
+    }
 }
 
-/// Whether the user has not given this option.
-fn is_new(option: &str) -> bool {
-    std::env::args_os().all(|argument| argument != option)
+/// Whether the command of the user is accepted with further words.
+fn is_accepted(more: &[OsString]) -> bool {
+    Arguments::try_parse_from(std::env::args_os().chain(more.iter().cloned())).is_ok()
+}
+
+fn is_option(word: &OsStr, option: &str) -> bool {
+    word.as_encoded_bytes().strip_prefix(option.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"="))
+}
+
+fn words() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip(1)
 }
 
 /// The command line of the user.
-fn typed() -> String {
-    let words: Vec<String> = std::env::args_os().skip(1).map(|argument| quoted(&argument)).collect();
-    words.join(" ")
+pub fn typed() -> String {
+    words().map(|argument| quoted(&argument)).collect::<Vec<_>>().join(" ")
+}
+
+/// The command line of the user with `--verbose`, if it gives the same answer once more: nothing
+/// was read from standard input, and no seed was chosen by chance.
+pub fn in_full() -> Option<&'static str> {
+    static COMMAND: OnceLock<Option<String>> = OnceLock::new();
+    let command = || {
+        let by_chance = words().next().is_some_and(|verb| verb == "simulate") && !words().any(|word| is_option(&word, "--seed"));
+        let again = !by_chance && !words().any(|word| word.to_str().is_none() || input::is_standard_input(Path::new(&word)));
+        again.then(|| format!("everypath {} --verbose", typed()))
+    };
+    COMMAND.get_or_init(command).as_deref()
 }
 
 /// A word in the syntax of a shell.

@@ -4,12 +4,14 @@ use crate::commands::CheckArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::session::Session;
-use crate::{Exit, paths, say};
-use check::{Order, Reach};
-use report::json::{self, StepJson};
-use report::{Printer, text};
+use crate::{Exit, complain, memory, paths, say};
+use check::{Order, Plan, Reach};
+use contract::{Outcome, Statistics, Verdict};
+use report::json::{self, CheckJson, StepJson};
+use report::{Measured, Printer, text};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// A line, or a file and a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,25 +51,49 @@ pub struct ReachJson {
 
 /// Looks for a path to the statement.
 pub fn run(arguments: &CheckArguments, place: &Place, mut session: Session) -> Result<Exit, Failure> {
-    let file = arguments.trace.as_deref().map(|path| Output::new(path, &session.inputs(&arguments.saving))).transpose()?;
+    let inputs: Vec<PathBuf> = session.inputs(&arguments.saving).into_iter().map(PathBuf::from).collect();
+    let mut others: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+    let file = arguments.trace.as_deref().map(|path| Output::new(path, &others)).transpose()?;
+    others.extend(arguments.trace.as_deref());
+    let trail = arguments.trail.as_deref().map(|path| session.model.numbered().and_then(|_| Output::new(path, &others))).transpose()?;
+    others.extend(arguments.trail.as_deref());
+    let reports = arguments.reports.open(&others)?;
     // The shortest path is the easiest to read.
     if session.plan.order == Order::Auto {
         session.plan.order = Order::Breadth;
     }
-    let (reach, statistics) = session.reach(place.file.as_deref(), place.line)?;
+    // The names of files are relative to the working folder.
+    let wanted = place.file.as_deref().map(|file| paths::shown(Path::new(file)));
+    let (reach, statistics) = session.reach(wanted.as_deref(), place.line)?;
+    let mut timeline = session.timeline();
+    timeline.end(&statistics);
     let model = &session.model;
     let (verdict, reason, exit) = match &reach {
         Reach::By { .. } => ("reached", None, Exit::Fine),
         Reach::Never => ("never", None, Exit::Violated),
         Reach::Unknown(reason) => ("unknown", Some(reason), Exit::Unknown),
     };
+    let told = match &reach {
+        Reach::By { trace, steps } => Some(json::steps(steps, json::views(&model.narrator, trace))),
+        _ => None,
+    };
+    let mut unwritten = None;
     if let (Some(file), Reach::By { trace, .. }) = (&file, &reach) {
         let folder = arguments.trace.as_deref().and_then(paths::way_here);
-        file.write(model.witness(trace.clone(), None, folder).to_text())?;
+        unwritten = file.write(model.witness(trace.clone(), None, folder).to_text()).err();
+    }
+    if let (Some(file), Reach::By { trace, .. }) = (&trail, &reach) {
+        let told = model.numbered()?.write(trace);
+        let told = told.map_err(|error| Failure::Call(format!("the trail was not written: {error}")));
+        unwritten = unwritten.or(told.and_then(|text| file.write(text)).err());
+    }
+    if arguments.reports.any() {
+        let trace = if let Reach::By { trace, .. } = &reach { Some(trace) } else { None };
+        let answer = as_answer(&session.plan, &reach, &statistics, told.clone(), place);
+        let (none, folding) = (Verdict::Holds, !arguments.detail.verbose);
+        unwritten = unwritten.or(reports.write(model, &none, trace, &answer, &timeline, folding).err());
     }
     if arguments.output.json {
-        let trace =
-            if let Reach::By { trace, steps } = &reach { Some(json::steps(steps, &json::views(&model.narrator, trace))) } else { None };
         say(&json::line(&ReachJson {
             verdict,
             reason: reason.map(|reason| reason.name()),
@@ -75,19 +101,39 @@ pub fn run(arguments: &CheckArguments, place: &Place, mut session: Session) -> R
             transitions: statistics.transitions,
             depth: statistics.depth,
             seconds: statistics.elapsed.as_secs_f64(),
-            trace,
+            trace: told,
         }));
-        return Ok(exit);
+    } else {
+        let told = match &reach {
+            Reach::By { trace, steps } => {
+                let path = Printer::new(&model.narrator, &trace.initial).looking(arguments.detail.look()).trace(steps, None);
+                format!("reached: the last step of this path executes it\n\n{path}")
+            }
+            Reach::Never => format!("never reached: {NEVER}\n"),
+            Reach::Unknown(reason) => format!("unknown: {reason}\n"),
+        };
+        let states = if statistics.states == 1 { "1 state".to_owned() } else { format!("{} states", text::count(statistics.states)) };
+        say(&format!("{told}\n{states}, {}\n", text::duration(statistics.elapsed)));
     }
-    let told = match &reach {
-        Reach::By { trace, steps } => {
-            let path = Printer::new(&model.narrator, &trace.initial).looking(arguments.detail.look()).trace(steps, None);
-            format!("reached: the last step of this path executes it\n\n{path}")
-        }
-        Reach::Never => "never reached: no path executes a statement on this line\n".to_owned(),
-        Reach::Unknown(reason) => format!("unknown: {reason}\n"),
-    };
-    let states = if statistics.states == 1 { "1 state".to_owned() } else { format!("{} states", text::count(statistics.states)) };
-    say(&format!("{told}\n{states}, {}\n", text::duration(statistics.elapsed)));
+    if let Some(failure) = unwritten {
+        // A report that cannot be written does not change the answer.
+        complain(&failure);
+    }
     Ok(exit)
+}
+
+const NEVER: &str = "no path executes a statement on this line";
+
+/// The answer as the contents of a page.
+fn as_answer(plan: &Plan, reach: &Reach, statistics: &Statistics, steps: Option<Vec<StepJson>>, place: &Place) -> CheckJson {
+    let outcome = Outcome { verdict: Verdict::Holds, statistics: statistics.clone() };
+    let measured = Measured { peak_memory_bytes: memory::peak() };
+    let answer = CheckJson::new(&outcome, plan.order.name(), Vec::new(), None, measured);
+    let file = place.file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
+    let (verdict, message) = match reach {
+        Reach::By { .. } => ("reached", format!("the last step of this path executes a statement on line {}{file}", place.line)),
+        Reach::Never => ("never reached", format!("no path executes a statement on line {}{file}", place.line)),
+        Reach::Unknown(reason) => ("unknown", reason.to_string()),
+    };
+    CheckJson { verdict, message: Some(message), witness: steps, ..answer }
 }

@@ -2,12 +2,13 @@
 
 use crate::failure::Failure;
 use crate::input::Model;
+use crate::next;
 use crate::output::Output;
 use crate::{complain, paths};
 use clap::Args;
 use contract::{Trace, Verdict};
-use report::json::CheckJson;
-use report::{Chart, Page, Timeline, itf, junit, junit_rejected, sarif, sarif_rejected};
+use report::json::{CheckJson, StepJson};
+use report::{Chart, Page, ShownPath, Timeline, itf, junit, junit_rejected, sarif, sarif_rejected};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -101,7 +102,8 @@ impl Reports<'_> {
             file.write(junit(&model.name, answer))?;
         }
         if let Some(file) = &self.sarif {
-            file.write(sarif(answer, env!("EVERYPATH_VERSION")))?;
+            let (map, diagnostics) = &model.diagnostics;
+            file.write(sarif(answer, (map, diagnostics), env!("EVERYPATH_VERSION")))?;
         }
         if let Some(file) = &self.timeline {
             file.write(timeline.svg(&format!("{}, over time", model.name)))?;
@@ -125,13 +127,14 @@ fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson, timeline: &Tim
         Some(Chart::new(&model.narrator, &model.witness(trace.clone(), answer.violation.clone(), None), &steps, folding).svg())
     });
     let initial = trace.and_then(|trace| model.narrator.view(&trace.initial).ok()).map(|view| view.values()).unwrap_or_default();
-    let typed: Vec<String> = std::env::args().skip(1).collect();
-    let sources = sources(model, answer);
-    let command = format!("everypath {}", typed.join(" "));
+    let run = shown_run(answer);
+    let sources = sources(model, answer, run.as_ref().map_or(&[], |run| run.steps));
+    let command = format!("everypath {}", next::typed());
     Page {
         model: &model.name,
         command: &command,
         answer,
+        witness: run,
         initial: &initial,
         sources: &sources,
         chart: chart.as_deref(),
@@ -140,16 +143,29 @@ fn page(model: &Model, trace: Option<&Trace>, answer: &CheckJson, timeline: &Tim
     .html()
 }
 
-/// The files that the answer mentions, if they can be read.
-fn sources(model: &Model, answer: &CheckJson) -> Vec<(String, String)> {
-    let steps = answer.trace.iter().flatten().flat_map(|step| std::iter::once(&step.first).chain(&step.then));
+/// The path of an answer without a violation: one that shows a formula, or the first witness.
+fn shown_run(answer: &CheckJson) -> Option<ShownPath<'_>> {
+    let of_formula = answer.witness.as_deref().map(|steps| ShownPath { what: "A path that shows it", steps, loop_start: None });
+    of_formula.or_else(|| {
+        let first = answer.witnesses.iter().find(|witness| witness.trace.is_some())?;
+        Some(ShownPath { what: &first.message, steps: first.trace.as_deref()?, loop_start: first.loop_start })
+    })
+}
+
+/// The files that the answer mentions, if they can be read. A model from standard input is one of
+/// them.
+fn sources(model: &Model, answer: &CheckJson, shown: &[StepJson]) -> Vec<(String, String)> {
+    let steps = answer.trace.iter().flatten().chain(shown).flat_map(|step| std::iter::once(&step.first).chain(&step.then));
     let statements = answer.coverage.iter().flat_map(|coverage| &coverage.processes).flat_map(|process| &process.statements);
     let mut names: Vec<String> = vec![model.name.clone()];
     names.extend(steps.filter_map(|told| told.file.clone()).chain(statements.filter_map(|told| told.file.clone())));
     let mut known = BTreeSet::new();
     names.retain(|name| known.insert(name.clone()));
     let read = |name: String| {
-        let bytes = std::fs::read(&name).ok()?;
+        let bytes = match &model.given {
+            Some(given) if name == model.name => given.clone(),
+            _ => std::fs::read(&name).ok()?,
+        };
         let text = languages::decode(&bytes)?.into_owned();
         Some((name, text))
     };

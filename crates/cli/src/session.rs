@@ -17,7 +17,7 @@ use check::{
     Blocks, Checked, Checkpoints, EdgeSink, FewestSwitches, Folder, Levels, Order, Plan, Reach, Sampling, Saved, ShownRun, Spill,
     StoreKind, Surroundings,
 };
-use contract::{Cancel, Limits, Observer, Outcome, Stated, Statistics, StopReason, Trace, Verdict, Violation};
+use contract::{Cancel, Judged, Limits, Observer, Outcome, Stated, Statistics, StopReason, Trace, Verdict, Violation};
 use replay::{Essential, Step};
 use report::json::{self, CheckJson, SpaceJson};
 use report::{Measured, Timeline, Told, check_text, space_text};
@@ -298,9 +298,10 @@ impl Session {
         Ok(self.ask(|plan, around| check::reach(&*self.model.subject, file, line, plan, around))?)
     }
 
-    /// Looks for a violation that is reached with the fewest context switches.
-    pub fn fewest_switches(&self) -> FewestSwitches {
-        self.ask(|plan, around| check::fewest_switches(&*self.model.subject, plan, around))
+    /// Looks for a violation of the same property that is reached with the fewest context
+    /// switches. `None` if there is no such search for this violation.
+    pub fn fewest_switches(&self, violated: &Judged) -> Option<FewestSwitches> {
+        self.ask(|plan, around| check::fewest_switches(&*self.model.subject, violated, plan, around))
     }
 
     /// The steps that a violation depends on.

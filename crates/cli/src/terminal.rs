@@ -3,6 +3,7 @@
 //! `NO_COLOR` (<https://no-color.org>) and `CLICOLOR_FORCE` (<https://bixense.com/clicolors>) are
 //! respected.
 
+use crate::next;
 use clap::Args;
 use report::{Detail, Look};
 use source::Paint;
@@ -51,7 +52,12 @@ impl VerboseArguments {
 pub fn look() -> Look {
     let terminal = io::stdout().is_terminal();
     let width = terminal.then(|| terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0)));
-    Look { color: colors(terminal, |name| std::env::var_os(name)), width, detail: Detail::Usual }
+    Look {
+        color: colors(terminal, |name| std::env::var_os(name)),
+        width,
+        detail: Detail::Usual,
+        in_full: width.and_then(|_| next::in_full()),
+    }
 }
 
 /// The colours of diagnostics, on standard error.

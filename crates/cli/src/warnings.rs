@@ -7,7 +7,7 @@ use source::{Diagnostic, Severity};
 /// Warnings by their names.
 #[derive(Debug, Default, Args)]
 pub struct WarningArguments {
-    /// Turn this warning into an error, or `all` of them; `everypath lint MODEL --list` lists the
+    /// Turn this warning into an error, or `all` of them; `everypath lint --list` lists the
     /// names. Can be given several times
     #[arg(short = 'W', value_name = "NAME")]
     pub warn: Vec<String>,
@@ -21,7 +21,7 @@ impl WarningArguments {
     pub fn refuse_unknown(&self) -> Result<(), Failure> {
         for name in self.warn.iter().chain(&self.allow) {
             if name != "all" && languages::LINTS.iter().all(|(known, _)| known != name) {
-                return Err(Failure::Call(format!("there is no warning `{name}`; `everypath lint MODEL --list` lists all")));
+                return Err(Failure::Call(format!("there is no warning `{name}`; `everypath lint --list` lists all")));
             }
         }
         Ok(())

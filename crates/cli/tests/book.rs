@@ -1,7 +1,9 @@
 //! The book in `docs`, and the README: every command in them is run, and its output must be the one
 //! that they show. A block that begins with a language and a file name is that file. A picture in
 //! `pictures` must be the one that the commands of its chapter draw. The examples of `--help` are
-//! run too.
+//! run too. A chapter that uses a file of the repository has a comment, which readers do not see:
+//! `<!-- file: models/lf/race.lf -->`, or with a second name for the copy. A command that ends in a
+//! backslash continues on the next line.
 //!
 //! `UPDATE=1 cargo test -p cli --test book` writes the answers anew. Times and sizes of memory
 //! differ from run to run; the guide shows an ellipsis instead.
@@ -38,18 +40,28 @@ fn answer(folder: &Folder, command: &str) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// The words of a command, split like a shell does. A text in single quotes is one word.
+/// The words of a command, split like a shell does. A text in quotes is one word.
 fn words(command: &str) -> Vec<String> {
-    let (mut words, mut quoted) = (vec![String::new()], false);
+    let (mut words, mut quote) = (vec![String::new()], None);
     for c in command.chars() {
-        match c {
-            '\'' => quoted = !quoted,
-            ' ' if !quoted => words.push(String::new()),
-            c => words.last_mut().expect("there is one").push(c),
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            (' ', None) => words.push(String::new()),
+            (c, _) => words.last_mut().expect("there is one").push(c),
         }
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Copies a file of the repository, if a line asks for it.
+fn provide(line: &str, folder: &Folder) {
+    let Some(names) = line.strip_prefix("<!-- file: ").and_then(|rest| rest.strip_suffix(" -->")) else { return };
+    let (from, to) = names.split_once(' ').unwrap_or((names, names));
+    let contents = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(from)).expect("a file of the repository");
+    std::fs::create_dir_all(folder.path(to).parent().expect("a folder")).expect("it can be made");
+    folder.write(to, contents);
 }
 
 /// A chapter with the present answers, and the number of commands.
@@ -58,19 +70,30 @@ fn retold(text: &str, folder: &Folder) -> (String, usize) {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         out.push_str(&format!("{line}\n"));
+        provide(line, folder);
         let Some(block) = line.strip_prefix("```").filter(|block| !block.is_empty()) else { continue };
         let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         if let Some((_, file)) = block.split_once(' ') {
             folder.write(file, body.join("\n") + "\n");
             body.iter().for_each(|line| out.push_str(&format!("{line}\n")));
         } else {
-            let asked: Vec<&str> = body.iter().filter_map(|line| line.strip_prefix("$ ")).collect();
+            let mut asked: Vec<Vec<&str>> = Vec::new();
+            let mut goes_on = false;
+            for line in &body {
+                match line.strip_prefix("$ ") {
+                    Some(command) => asked.push(vec![command]),
+                    None if goes_on => asked.last_mut().expect("it has begun").push(line),
+                    None => {}
+                }
+                goes_on = line.ends_with('\\') && (goes_on || line.starts_with("$ "));
+            }
             if asked.is_empty() {
                 body.iter().for_each(|line| out.push_str(&format!("{line}\n")));
             }
-            for command in asked {
+            for lines in asked {
                 commands += 1;
-                out.push_str(&format!("$ {command}\n{}", answer(folder, command)));
+                let command: Vec<&str> = lines.iter().map(|line| line.trim_end_matches('\\').trim()).collect();
+                out.push_str(&format!("$ {}\n{}", lines.join("\n"), answer(folder, &command.join(" "))));
             }
         }
         out.push_str("```\n");
@@ -119,6 +142,10 @@ fn every_command_of_the_book_prints_what_it_shows() {
 const WRONG: &str = "#ifndef N\n#define N 2\n#endif\nbyte x;\nactive [N] proctype P() { byte t; t = x; x = t + 1; assert(x < 20) }\n\
 active proctype Q() { x > 0 -> assert(x == N) }\n";
 
+/// Programs in LF: one that needs an environment, and one that does not.
+const OPEN: &str = "MODULE M;\nPROCESS P;\nVAR n : INTEGER;\nBEGIN n := 1 END P;\nBEGIN CREATE P END M.\n";
+const PROGRAM: &str = "MODULE M; VAR n : INTEGER; BEGIN n := 1; ASSERT n = 1 END M.\n";
+
 #[test]
 fn every_example_of_the_help_runs() {
     let folder = Folder::with("model.pml", WRONG);
@@ -127,6 +154,10 @@ fn every_example_of_the_help_runs() {
     folder.run(&["check", "model.pml", "--trace", "path.json", "--trail", "model.pml.trail"]).exits(1);
     folder.run(&["generate", "altbit.pch", "-o", "altbit"]).exits(0);
     folder.run(&["check", "altbit.pch", "--ltl", "[] false", "--trace", "abp.json"]).exits(1);
+    folder.write("open.lf", OPEN);
+    folder.write("program.lf", PROGRAM);
+    // The trace of a program that has only begun.
+    folder.write("run.trace", "start 1 init\n");
     let bin = Path::new(env!("CARGO_BIN_EXE_everypath")).parent().expect("a folder").to_owned();
     let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
     for place in [".local/share/bash-completion/completions", ".local/share/man/man1", ".zfunc", ".config/fish/completions"] {

@@ -133,7 +133,15 @@ fn first_models_examples_and_pages_are_there() {
     }
     assert!(folder.run(&["man"]).exits(0).out.contains(".SH"));
     folder.run(&["man", "-o", "pages"]).exits(0);
-    assert!(folder.run(&["--version"]).exits(0).out.contains('('));
+    // The version, the commit and the target.
+    let version = folder.run(&["--version"]).exits(0).out;
+    let inside = version.trim().strip_prefix(&format!("everypath {} (", env!("CARGO_PKG_VERSION"))).and_then(|rest| rest.strip_suffix(')'));
+    let (commit, target) = inside.and_then(|inside| inside.split_once(", ")).unwrap_or_else(|| panic!("{version}"));
+    assert!(commit == "no commit" || commit.len() >= 10 && commit.chars().all(|c| c.is_ascii_hexdigit()), "{version}");
+    assert!(
+        target.split('-').count() >= 2 && target.starts_with(std::env::consts::ARCH.split('_').next().unwrap_or_default()),
+        "{version}"
+    );
 }
 
 #[test]
@@ -180,6 +188,18 @@ fn reports_are_written_to_files() {
     assert!(states[0]["#meta"]["absent"].as_array().is_some_and(|absent| !absent.is_empty()), "{itf}");
     let summary = folder.run(&["check", "model.pml", "--format", "spin"]).exits(1).out;
     assert!(summary.contains("errors: 1") && summary.contains("states, stored"), "{summary}");
+    // Long arrays are complete, messages of several fields are tuples, and queues are sequences.
+    let model = "mtype = { req };\nbyte a[70]; bool b[3]; chan c = [2] of { mtype, byte }; chan d = [2] of { byte };\n\
+                 active proctype P() { a[69] = 7; b[1] = true; c!req,3; c!req,4; d!9; assert(false) }\n";
+    let long = Folder::with("long.pml", model);
+    long.run(&["check", "long.pml", "--itf", "t.itf.json"]).exits(1);
+    let itf: Value = serde_json::from_str(&long.read("t.itf.json")).expect("JSON");
+    let states = itf["states"].as_array().expect("a list");
+    let last = &states[states.len() - 1];
+    assert_eq!((last["a"].as_array().map(Vec::len), &last["a"][69], &states[0]["a"][69]), (Some(70), &7.into(), &0.into()), "{itf}");
+    assert_eq!(last["b"], serde_json::json!([0, 1, 0]), "{itf}");
+    assert_eq!(last["c"], serde_json::json!([{ "#tup": ["req", 3] }, { "#tup": ["req", 4] }]), "{itf}");
+    assert_eq!((&last["d"], &states[0]["c"]), (&serde_json::json!([9]), &serde_json::json!([])), "{itf}");
     folder.run(&["check", "model.pml", "--html", "model.pml"]).exits(2);
     folder.run(&["check", "model.pml", "--html", "x", "--junit", "x"]).exits(2);
 }
@@ -200,6 +220,31 @@ fn a_path_to_a_statement_is_found_or_there_is_none() {
     folder.run(&["check", "model.pml", "--reach", "99"]).exits(2);
     folder.run(&["check", "model.pml", "--reach", "other.pml:4"]).exits(2);
     folder.run(&["check", "model.pml", "--reach", "x"]).exits(2);
+    // A part of a name is no name.
+    folder.run(&["check", "model.pml", "--reach", "del.pml:14"]).exits(2);
+    folder.run(&["check", "model.pml", "--reach", "./model.pml:14"]).exits(0);
+    // The path is written wherever the user wants it.
+    let files = ["--html", "r.html", "--itf", "r.itf.json", "--trail", "r.trail", "--timeline", "r.svg"];
+    folder.run(&[&["check", "model.pml", "--reach", "14"][..], &files].concat()).exits(0);
+    let page = folder.read("r.html");
+    assert!(page.contains("id=\"slider\"") && page.contains("reached: the last step") && page.contains("<svg"), "{page}");
+    let itf: Value = serde_json::from_str(&folder.read("r.itf.json")).expect("JSON");
+    assert_eq!(itf["states"].as_array().map(Vec::len), Some(5), "{itf}");
+    assert!(!folder.read("r.trail").is_empty() && folder.read("r.svg").starts_with("<svg"));
+    folder.run(&["check", "model.pml", "--reach", "8", "--html", "never.html"]).exits(1);
+    assert!(folder.read("never.html").contains("never reached: no path"));
+    for (option, value) in [("--junit", Some("x")), ("--sarif", Some("x")), ("--causal", None), ("--witness", None), ("--slice", None)] {
+        let more: Vec<&str> = std::iter::once(option).chain(value).collect();
+        folder.run(&[&["check", "model.pml", "--reach", "14"][..], &more].concat()).exits(2);
+    }
+    for options in [&["--processes", "2"][..], &["--fewest-switches"], &["--disk", "d"], &["--fair", "weak"], &["--only", "safety"]] {
+        folder.run(&[&["check", "model.pml", "--reach", "14"][..], options].concat()).exits(2);
+    }
+    // The searches that need more than successors say so.
+    for order in ["sweep", "astar", "dfs", "dfs-shared", "bfs"] {
+        let run = folder.run(&["check", "model.pml", "--reach", "14", "--search", order, "--json"]);
+        assert!(run.code == 2 || run.json()["verdict"] == "reached", "{order}: {run:?}");
+    }
     folder.run(&["check", "model.pml", "--reach", "14", "--trace", "there.trace"]).exits(0);
     folder.run(&["replay", "there.trace"]).exits(0);
 }
@@ -309,4 +354,181 @@ fn a_page_tells_both_sides_of_a_rendezvous_and_lines_that_ran_in_part() {
     };
     assert!(class(3).split(' ').any(|class| class == "part"), "{}", class(3));
     assert!(!class(2).contains("never") && !class(2).contains("blocked"), "the end of a process does not matter: {}", class(2));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_suggested_command_is_accepted() {
+    let folder = Folder::with("model.pml", "byte x;\nactive proctype P() { x = 1; x = 2; assert(x == 2) }\n");
+    let next = |arguments: &[&str]| {
+        let run = folder.run(arguments);
+        run.out.lines().find_map(|line| line.strip_prefix("next: ").map(str::to_owned))
+    };
+    let follow = |command: &str| {
+        let script = command.replace("everypath ", &format!("{} ", env!("CARGO_BIN_EXE_everypath")));
+        let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")).output().expect("a shell");
+        assert!(matches!(output.status.code(), Some(0 | 1 | 3)), "{command}: {output:?}");
+    };
+    folder.run(&["check", "model.pml", "--depth", "1", "--checkpoint", "saved"]).exits(3);
+    folder.write("wrong.pml", "byte x;\nactive proctype P() { x = 1; x = 2; assert(x == 1) }\n");
+    let mut given = 0;
+    for model in ["model.pml", "wrong.pml"] {
+        for more in [
+            &[][..],
+            &["--slice"],
+            &["--processes", "2"],
+            &["--search", "sweep"],
+            &["--search", "dfs"],
+            &["--store", "hash"],
+            &["--coverage"],
+            &["--coverage", "--no-por"],
+            &["--trace", "t.json"],
+            &["--ltl", "[] (x < 9)"],
+            &["--witness"],
+        ] {
+            if let Some(command) = next(&[&["check", model], more].concat()) {
+                follow(&command);
+                given += 1;
+            }
+        }
+    }
+    assert!(given > 8, "{given}");
+    assert_eq!(next(&["check", "model.pml", "--slice"]), None);
+    assert_eq!(next(&["check", "--resume", "saved"]), None);
+    assert!(next(&["check", "model.pml"]).is_some_and(|command| command.contains("--coverage")));
+}
+
+#[test]
+fn a_page_shows_what_was_typed_and_what_was_given() {
+    let folder = Folder::with("model.pml", "byte x;\nactive proctype P() { x = 1; x = 2 }\n");
+    // The path of a witness can be walked like that of a violation.
+    folder.run(&["check", "model.pml", "--ltl", "<> (x == 2)", "--witness", "--html", "w.html"]).exits(0);
+    let page = folder.read("w.html");
+    assert!(page.contains("id=\"slider\"") && page.contains("id=\"chart-1\"") && page.contains("data-step=\"2\""), "{page}");
+    assert!(page.contains("a run that satisfies") && page.contains("--ltl &#39;&lt;&gt; (x == 2)&#39;"), "{page}");
+    // The source of a model from standard input is what was read there.
+    let run =
+        folder.run_with(&["check", "-", "--html", "i.html"], "byte marked;\nactive proctype P() { marked = 1; assert(marked == 2) }\n");
+    assert_eq!(run.code, 1, "{run:?}");
+    let page = folder.read("i.html");
+    assert!(page.contains("<span class=\"n\">1</span>byte marked;"), "{page}");
+}
+
+/// A name that is not valid text is no reason to fail.
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_text_are_accepted() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::with("model.pml", "byte x;\nactive proctype P() { x = 1; assert(x == 2) }\n");
+    let name = std::ffi::OsStr::from_bytes(b"model\xff.pml");
+    std::fs::copy(folder.path("model.pml"), folder.path(".").join(name)).expect("it can be copied");
+    for arguments in [&["check"][..], &["lint"], &["space"], &["simulate", "--steps", "3"], &["compile", "--asm"], &["automata"]] {
+        let output = folder.command(arguments).arg(name).output().expect("the program runs");
+        assert!(matches!(output.status.code(), Some(0..=3)), "{arguments:?}: {output:?}");
+    }
+    let files = ["--html", "r.html", "--junit", "r.xml", "--sarif", "r.sarif", "--itf", "r.itf", "--trace", "r.trace"];
+    let output = folder.command(&[&["check"][..], &files].concat()).arg(name).output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(folder.read("r.html").contains("everypath check --html r.html"));
+}
+
+#[test]
+fn a_log_for_other_programs_says_where_and_how_to_mend() {
+    let folder = Folder::with("model.pml", "byte x;\n*/ init { x = 1 }\n");
+    folder.run(&["check", "model.pml", "--sarif", "r.sarif"]).exits(0);
+    let sarif: Value = serde_json::from_str(&folder.read("r.sarif")).expect("JSON");
+    let warning = &sarif["runs"][0]["results"][0];
+    assert_eq!(warning["ruleId"], "stray-comment-end", "{sarif}");
+    assert_eq!(warning["locations"][0]["physicalLocation"]["region"]["startLine"], 2, "{sarif}");
+    let change = &warning["fixes"][0]["artifactChanges"][0]["replacements"][0];
+    assert_eq!((&change["deletedRegion"]["endColumn"], &change["insertedContent"]["text"]), (&3.into(), &"".into()), "{sarif}");
+    assert_eq!(sarif["runs"][0]["invocations"][0]["executionSuccessful"], true, "{sarif}");
+    // A verdict that is not known is no success.
+    folder.write("long.pml", "byte x;\nactive proctype P() { do :: x < 9 -> x++ :: x == 9 -> x = 0 od }\n");
+    folder.run(&["check", "long.pml", "--depth", "2", "--sarif", "u.sarif"]).exits(3);
+    let sarif: Value = serde_json::from_str(&folder.read("u.sarif")).expect("JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("a list");
+    assert!(!results.is_empty() && results.iter().any(|result| result["ruleId"] == "unknown" && result["level"] == "error"), "{sarif}");
+    assert_eq!(sarif["runs"][0]["invocations"][0]["executionSuccessful"], false, "{sarif}");
+    // The change that mends the model is part of the warning in this form too.
+    let json = folder.run(&["lint", "model.pml", "--json"]).exits(0).json();
+    let warning = &json["warnings"][0];
+    assert_eq!((&warning["fix"]["old"], &warning["fix"]["new"]), (&"*/".into(), &"".into()), "{json}");
+    let listed = folder.run(&["lint", "--list"]).exits(0).out;
+    let json = folder.run(&["lint", "--list", "--json"]).exits(0).json();
+    assert_eq!(json["names"].as_array().map(Vec::len), Some(listed.lines().count()), "{json}");
+    folder.run(&["lint"]).exits(2);
+}
+
+#[test]
+fn no_text_of_a_model_reaches_the_terminal_as_a_command() {
+    let (escape, folder) = ("\u{1b}[31mred\u{1b}[0m\u{7}", Folder::new());
+    folder.write(
+        "warning.pml",
+        format!("byte x;\n#warning a {escape}\nactive proctype P() {{ x = 1; printf(\"{escape}\"); assert(x == 2) }}\n"),
+    );
+    folder.write("error.pml", format!("byte x;\n#error a {escape}\n"));
+    folder.write("include.pml", format!("byte x;\n#include \"{escape}.h\"\n"));
+    folder.write("graph.aut", format!("des (0, 2, 3)\n(0, \"{escape}\", 1)\n(1, \"{escape}\", 2)\n"));
+    for arguments in [
+        &["check", "warning.pml"][..],
+        &["lint", "warning.pml"],
+        &["simulate", "warning.pml", "--steps", "9"],
+        &["check", "error.pml"],
+        &["check", "include.pml"],
+        &["check", "graph.aut"],
+        &["simulate", "graph.aut", "--steps", "3"],
+        &["check", "graph.aut", "--trace", "t.json"],
+        &["replay", "t.json"],
+    ] {
+        let run = folder.run(arguments);
+        assert!(!run.out.contains(['\u{1b}', '\u{7}']) && !run.err.contains(['\u{1b}', '\u{7}']), "{arguments:?}: {run:?}");
+    }
+}
+
+#[test]
+fn changes_far_behind_in_an_array_are_shown() {
+    let model = "byte a[70]; chan c = [70] of { byte };\n\
+                 active proctype P() { byte b[100]; byte i; for (i : 1 .. 69) { c!i } a[69] = 5; b[90] = 3; c!9; a[2] = 1; assert(false) }\n";
+    let folder = Folder::with("model.pml", model);
+    let json = folder.run(&["check", "model.pml", "--no-merge", "--json"]).exits(1).json();
+    let steps = json["trace"].as_array().expect("a list");
+    let changed = |statement: &str| {
+        let step = steps.iter().find(|step| step["statement"] == statement);
+        step.unwrap_or_else(|| panic!("{statement}: {json}"))["changes"].clone()
+    };
+    assert_eq!(changed("a[69] = 5"), serde_json::json!({ "a[69]": "5" }));
+    assert_eq!(changed("b[90] = 3"), serde_json::json!({ "P(0).b[90]": "3" }));
+    assert!(changed("c!9")["c"].as_str().is_some_and(|text| text.contains("6 more")), "{json}");
+    assert!(changed("a[2] = 1")["a"].is_string() && changed("a[2] = 1").get("a[69]").is_none(), "{json}");
+    let text = folder.run(&["check", "model.pml", "--no-merge", "--verbose"]).exits(1).out;
+    for line in ["        a[69] = 5\n", "        P(0).b[90] = 3\n", "        a[2] = 1\n"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    folder.run(&["check", "model.pml", "--no-merge", "--html", "r.html"]).exits(1);
+    assert!(folder.read("r.html").contains("{\"a[69]\":\"5\"}"));
+}
+
+/// On a terminal a long trace is cut, and the line that says so has the command that shows all.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_trace_that_is_cut_comes_with_the_command_that_shows_all() {
+    let body: String = (1..50).map(|number| format!("n = {number}; ")).collect();
+    let folder = Folder::with("model.pml", format!("byte n;\nactive proctype P() {{ {body} assert(n == 3) }}\n"));
+    let program = env!("CARGO_BIN_EXE_everypath");
+    let on_terminal = |arguments: &str| {
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &format!("{program} {arguments}"), "/dev/null"]).current_dir(folder.path("."));
+        script.env("NO_COLOR", "1").stdin(std::process::Stdio::null()).output().ok().filter(|output| output.status.code() == Some(1))
+    };
+    let Some(cut) = on_terminal("check model.pml --no-merge") else {
+        testkit::passed_over("there is no `script` that gives a terminal");
+        return;
+    };
+    let cut = String::from_utf8_lossy(&cut.stdout).into_owned();
+    let command = cut.lines().find_map(|line| line.split("not shown here; to see all: everypath ").nth(1)).map(str::trim);
+    let Some(command) = command else { panic!("{cut}") };
+    assert_eq!(command, "check model.pml --no-merge --verbose");
+    let whole = String::from_utf8_lossy(&on_terminal(command).expect("it worked before").stdout).into_owned();
+    assert!(whole.lines().count() > cut.lines().count() && !whole.contains("not shown here"), "{whole}");
 }

@@ -97,6 +97,37 @@ fn context_switches_are_counted_and_can_be_few() {
     assert!(text.contains("no path to a violation has fewer than 1 context switch "), "{text}");
 }
 
+/// The shortest path to `[] !(a && b)`'s violation changes process at each step; with one switch
+/// it is longer. The model also has a deadlock, which nobody asks for.
+const FORMULA: &str =
+    "byte x;\nbool stuck;\nactive proctype P() { x = 1; x = 2; x = 3 }\nactive proctype Q() { bool q; q = 1; q = 0; stuck }\n";
+
+#[test]
+fn a_formula_keeps_its_own_violation_with_few_switches() {
+    let folder = Folder::with("model.pml", FORMULA);
+    for (formula, least) in
+        [("[] (x < 3)", 0), ("x == 0 W x == 5", 0), ("!<> (x == 3 && Q:q == 1)", 1), ("[] (x < 9) && X X true && !<> (x == 2)", 0)]
+    {
+        let plain = ["check", "model.pml", "--ltl", formula, "--no-merge", "--no-por", "--json"];
+        let before = folder.run(&plain).exits(1).json();
+        let few = folder.run(&[&plain[..], &["--fewest-switches"]].concat()).exits(1).json();
+        assert_eq!(few["violation"], before["violation"], "{formula}: {few}");
+        assert_eq!(few["properties"][0]["violation"], before["properties"][0]["violation"], "{formula}: {few}");
+        assert_eq!(few["context_switches"], least, "{formula}: {few}");
+        let text = folder.run(&["check", "model.pml", "--ltl", formula, "--fewest-switches"]).exits(1).out;
+        assert!(text.contains("no path to a violation of `"), "{text}");
+    }
+    // Deadlocks and faults of the model are no violations of its formula.
+    folder.write("fault.pml", "byte x;\nactive proctype P() { x = 1; assert(false) }\n");
+    let json = folder.run(&["check", "fault.pml", "--ltl", "[] (x == 0)", "--fewest-switches", "--json"]).exits(1).json();
+    assert_eq!(json["violation"]["kind"], "property", "{json}");
+    // Infinite runs stay as they are, and so do formulas of branching time.
+    let json = folder.run(&["check", "model.pml", "--ltl", "<> (x == 9)", "--fewest-switches", "--json"]).exits(1).json();
+    assert!(json["loop_start"].is_u64(), "{json}");
+    let text = folder.run(&["check", "model.pml", "--ctl", "AG (x < 3)", "--fewest-switches"]).exits(1).out;
+    assert!(text.contains("are looked for in deadlocks"), "{text}");
+}
+
 const SERVED: &str = "mtype = { req, ack }; chan q = [3] of { mtype }; chan unused = [2] of { byte };
 bool waiting, served, nope;
 active proctype Client() { do :: waiting = true; q!req; q?ack -> waiting = false; served = true; served = false od }
@@ -104,6 +135,21 @@ active proctype Server() { end: do :: q?req -> q!ack od }
 ltl live { [] (waiting -> <> served) }
 ltl hollow { [] (nope -> <> served) }
 ";
+
+#[test]
+fn a_left_side_about_whole_runs_is_looked_for() {
+    let folder = Folder::with("model.pml", SERVED);
+    let told = |formula: &str| {
+        let json = folder.run(&["check", "model.pml", "--ltl", formula, "--coverage", "--json"]).exits(0).json();
+        let sentences = json["coverage"]["vacuous"].as_array().cloned().unwrap_or_default();
+        sentences.iter().filter(|sentence| sentence.as_str().is_some_and(|text| text.contains("no run ever satisfies"))).count()
+    };
+    assert_eq!(told("([] <> nope) -> ([] <> served)"), 1);
+    assert_eq!(told("[] ((waiting U nope) -> <> served)"), 1);
+    assert_eq!(told("!([] <> nope) || ([] <> served)"), 1);
+    assert_eq!(told("([] <> waiting) -> ([] <> served)"), 0);
+    assert_eq!(told("[] (nope -> <> served)"), 0);
+}
 
 #[test]
 fn what_holds_for_nothing_is_told() {

@@ -8,6 +8,7 @@ mod common;
 
 use common::{DEADLOCK, Folder};
 use serde_json::{Map, Value};
+use std::path::Path;
 
 /// The error in a value, if there is one.
 fn wrong(schema: &Value, root: &Value, value: &Value, at: &str) -> Option<String> {
@@ -117,7 +118,24 @@ fn answers_are_as_the_schemas_say() {
     folder.write("open.lf", LF);
     folder.run(&["check", "race.pml", "--trace", "t.json"]).exits(1);
     folder.run(&["check", "stuck.epa", "--trace", "s.json"]).exits(1);
+    folder.run(&["space", "race.pml", "--processes", "2", "-o", "fragments"]).exits(0);
+    let hybrid = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/abp/altbit.pch");
+    folder.write("altbit.pch", std::fs::read(hybrid).expect("the example"));
+    folder.write("run.trace", "start 1 init\n");
     let calls: &[(&str, &[&str])] = &[
+        ("check", &["check", "holds.pml", "--processes", "2"]),
+        ("check", &["check", "race.pml", "--processes", "2"]),
+        ("check", &["check", "formula.pml", "--processes", "2"]),
+        ("check", &["check", "holds.pml", "--store", "disk", "--no-por"]),
+        ("check", &["check", "race.pml", "--disk", "states:100k", "--store", "disk", "--no-por"]),
+        ("check", &["check", "formula.pml", "--store", "disk", "--ltl", "live"]),
+        ("space", &["space", "holds.pml", "--processes", "2"]),
+        ("merge", &["merge", "fragments", "-o", "merged.aut"]),
+        ("generate", &["generate", "altbit.pch", "-o", "out"]),
+        ("conform", &["conform", "altbit.pch", "run.trace"]),
+        ("check", &["check", "altbit.pch"]),
+        ("lint", &["lint", "--list"]),
+        ("reach", &["check", "holds.pml", "--reach", "2", "--html", "r.html"]),
         ("check", &["check", "race.pml"]),
         ("check", &["check", "race.pml", "--coverage", "--causal", "--fewest-switches", "--no-por"]),
         ("check", &["check", "stuck.epa"]),
@@ -158,6 +176,18 @@ fn answers_are_as_the_schemas_say() {
         if let Some(wrong) = wrong(&schema, &schema, &printed, name) {
             panic!("{call:?}: {wrong}");
         }
+    }
+    // Firmware, if there is a compiler for it.
+    let firmware = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/avr/torn.c");
+    let mut compiler = std::process::Command::new("avr-gcc");
+    compiler.args(["-mmcu=atmega328p", "-Os", "-gdwarf-2", "-o"]).arg(folder.path("main.elf")).arg(firmware);
+    if compiler.output().is_ok_and(|output| output.status.success()) {
+        let schema = schema(&folder, "check");
+        let printed = folder.run(&["check", "main.elf", "--json", "--time", "60s"]).json();
+        assert!(printed.get("error").is_none(), "{printed}");
+        assert_eq!(wrong(&schema, &schema, &printed, "check"), None);
+    } else {
+        testkit::passed_over("avr-gcc is missing");
     }
     // A wrong model has diagnostics with positions, labels and fixes.
     folder.write("broken.pml", "byte count;\ninit { conut = 1; if :: skip }\n");

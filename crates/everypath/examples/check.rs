@@ -12,11 +12,11 @@ active proctype Second() { atomic { !b -> b = true }; atomic { !a -> a = true };
 ";
 
 fn main() -> ExitCode {
-    let (name, contents) = match std::env::args().nth(1) {
+    let (name, contents) = match std::env::args_os().nth(1).map(std::path::PathBuf::from) {
         Some(path) => match std::fs::read(&path) {
-            Ok(contents) => (path, contents),
+            Ok(contents) => (path.display().to_string(), contents),
             Err(error) => {
-                eprintln!("{path}: {error}");
+                eprintln!("{}: {error}", path.display());
                 return ExitCode::from(2);
             }
         },

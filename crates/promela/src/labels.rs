@@ -35,8 +35,9 @@ pub fn check(model: &Model, doubts: Option<&HashSet<Text>>, diagnostics: &mut Ve
         let (Some(known), Some(owner)) = (labels.get(*process), model.processes.get(*process)) else { continue };
         if !known.contains(&name.text) && doubts.is_none_or(|doubts| !doubts.contains(&name.text)) {
             let message = format!("`{}` has no label `{}`", owner.name.text, name.text);
-            let hint = did_you_mean(&name.text, sorted(known));
-            diagnostics.push(Diagnostic::error(name.span, message).with_hint_opt(hint).with_label(owner.name.span, "defined here"));
+            let own = || format!("write `{}:` before the statement of `{}` that is meant", name.text, owner.name.text);
+            let hint = did_you_mean(&name.text, sorted(known)).unwrap_or_else(own);
+            diagnostics.push(Diagnostic::error(name.span, message).with_hint(hint).with_label(owner.name.span, "defined here"));
         }
     }
 }

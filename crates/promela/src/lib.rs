@@ -48,6 +48,18 @@ use graph::Graph;
 use model::Model;
 use source::{Diagnostic, FileId, SourceMap, Span};
 
+/// The hint about a name that is used for two things.
+pub(crate) const OTHER_NAME: &str = "give one of them another name, or leave it out";
+
+/// What to do about a wrong number of things, as in `add 1 argument`.
+pub(crate) fn number_hint(wanted: usize, given: usize, thing: &str) -> String {
+    if given < wanted {
+        format!("add {}", source::counted(wanted - given, thing))
+    } else {
+        format!("leave out {}", source::counted(given - wanted, thing))
+    }
+}
+
 /// A model up to its control graphs.
 #[derive(Debug)]
 pub struct Analysed {

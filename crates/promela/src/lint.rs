@@ -43,7 +43,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("unused-label", "a label that nothing refers to"),
     ("unused-process", "a process type of which there is never a process"),
     ("unused-variable", "a variable or channel that is never used"),
-    ("value-does-not-fit", "a number that the type of the variable or field cannot hold"),
+    ("value-does-not-fit", "a number that the type of the variable, field or parameter cannot hold"),
 ];
 
 /// The warnings about a model without errors, in the order of the text.
@@ -94,26 +94,45 @@ struct Survey {
     elsewhere: BTreeSet<String>,
     /// The types of global variables.
     types: BTreeMap<String, Declared>,
+    /// The values of the parameters of each process type.
+    parameters: BTreeMap<String, Vec<Option<(i64, i64)>>>,
 }
 
 /// What a declaration says about the values of a variable.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Declared {
     /// The least and the greatest value, if the type is small.
     range: Option<(i64, i64)>,
     is_array: bool,
+    /// The same for the fields of a channel's messages.
+    fields: Vec<Option<(i64, i64)>>,
+}
+
+/// The least and the greatest value of a type, if it is small.
+fn range_of_type(ty: &TypeName) -> Option<(i64, i64)> {
+    match ty {
+        TypeName::Bit => Some((0, 1)),
+        TypeName::Byte => Some((0, 255)),
+        TypeName::Short => Some((-32768, 32767)),
+        _ => None,
+    }
 }
 
 impl Declared {
     fn of(declaration: &Declaration, variable: &Variable) -> Declared {
-        let range = match (&declaration.ty, variable.width.as_ref().map(|width| &width.kind)) {
-            (TypeName::Bit, _) => Some((0, 1)),
-            (TypeName::Byte, _) => Some((0, 255)),
-            (TypeName::Short, _) => Some((-32768, 32767)),
-            (_, Some(ExprKind::Number(bits @ 1..=31))) => Some((0, (1 << bits) - 1)),
-            _ => None,
+        let range = match variable.width.as_ref().map(|width| &width.kind) {
+            Some(ExprKind::Number(bits @ 1..=31)) => Some((0, (1 << bits) - 1)),
+            _ => range_of_type(&declaration.ty),
         };
-        Declared { range, is_array: variable.length.is_some() }
+        let fields = match &variable.initial {
+            // A structure is several fields, so those after it have other positions.
+            Some(Initial::Channel { fields, .. }) => {
+                let simple = fields.iter().take_while(|(ty, _)| !matches!(ty, TypeName::User(_)));
+                simple.map(|(ty, _)| range_of_type(ty)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Declared { range, is_array: variable.length.is_some(), fields }
     }
 }
 
@@ -131,6 +150,11 @@ impl Survey {
                 Unit::Proctype(process) => {
                     process.active.iter().chain(&process.priority).chain(&process.provided).for_each(|expr| self.expr(expr));
                     process.parameters.iter().for_each(|parameter| self.declaration(parameter));
+                    let parameters =
+                        process.parameters.iter().flat_map(|declared| declared.variables.iter().map(move |own| (declared, own)));
+                    let simple = parameters.take_while(|(declared, _)| !matches!(declared.ty, TypeName::User(_)));
+                    let ranges = simple.map(|(declared, own)| Declared::of(declared, own).range).collect();
+                    self.parameters.insert(process.name.text.to_string(), ranges);
                     self.steps(&process.body);
                 }
                 Unit::Automaton(automaton) => self.steps(&automaton.body),
@@ -402,8 +426,23 @@ impl Local<'_> {
                 {
                     self.warn(statement.span, "this assigns a variable to itself", "was another variable meant?", "no-effect");
                 }
-                self.found.extend(self.range_of(target).and_then(|range| too_large(range, value)));
+                self.found.extend(self.range_of(target).and_then(|range| too_large(range, value, "variable")));
                 self.expr(value);
+            }
+            StmtKind::Send { channel, arguments, .. } => {
+                let ranges = self.fields_of(channel);
+                self.fit(&ranges, arguments, "field");
+                arguments.iter().for_each(|argument| self.expr(argument));
+            }
+            StmtKind::Receive(receive) => {
+                let ranges = self.fields_of(&receive.channel);
+                for (range, argument) in ranges.iter().zip(&receive.arguments) {
+                    let Some((number, (least, greatest))) = number(argument).zip(*range) else { continue };
+                    if number < least || number > greatest {
+                        let hint = format!("the values of this field are {least} to {greatest}");
+                        self.warn(argument.span, format!("no message has the value {number} here"), &hint, "value-does-not-fit");
+                    }
+                }
             }
             StmtKind::If(options) | StmtKind::Do(options) => {
                 self.options(options, matches!(statement.kind, StmtKind::If(_)), statement.span);
@@ -493,8 +532,26 @@ impl Local<'_> {
                 self.expr(b);
             }
             ExprKind::Unary(_, a) => self.expr(a),
+            ExprKind::Run { name, arguments, .. } => {
+                let ranges = self.survey.parameters.get(&*name.text).cloned().unwrap_or_default();
+                self.fit(&ranges, arguments, "parameter");
+            }
             _ => {}
         }
+    }
+
+    /// Warns of numbers that do not fit where they are passed.
+    fn fit(&mut self, ranges: &[Option<(i64, i64)>], values: &[Expr], what: &str) {
+        let pairs = ranges.iter().zip(values);
+        self.found.extend(pairs.filter_map(|(range, value)| too_large((*range)?, value, what)));
+    }
+
+    /// The values of the fields of a channel's messages.
+    fn fields_of(&self, channel: &Reference) -> Vec<Option<(i64, i64)>> {
+        let [part] = &channel.parts[..] else { return Vec::new() };
+        let name = &*part.name.text;
+        let declared = self.locals.get(name).or_else(|| self.survey.types.get(name));
+        declared.map(|declared| declared.fields.clone()).unwrap_or_default()
     }
 
     /// The values that a variable or an element of an array can have.
@@ -609,18 +666,23 @@ fn may_block(statement: &Stmt) -> bool {
     }
 }
 
-/// A warning if a number is outside of a range.
-fn too_large((least, greatest): (i64, i64), value: &Expr) -> Option<Diagnostic> {
-    let number = match &value.kind {
-        ExprKind::Number(number) => i64::from(*number),
+/// The number that an expression is.
+fn number(value: &Expr) -> Option<i64> {
+    match &value.kind {
+        ExprKind::Number(number) => Some(i64::from(*number)),
         ExprKind::Unary(Unary::Negate, inner) => match inner.kind {
-            ExprKind::Number(number) => -i64::from(number),
-            _ => return None,
+            ExprKind::Number(number) => Some(-i64::from(number)),
+            _ => None,
         },
-        _ => return None,
-    };
+        _ => None,
+    }
+}
+
+/// A warning if a number is outside of the range of the variable, field or parameter that gets it.
+fn too_large((least, greatest): (i64, i64), value: &Expr, what: &str) -> Option<Diagnostic> {
+    let number = number(value)?;
     let message = format!("the value {number} does not fit and will be cut");
-    let hint = format!("the values of this variable are {least} to {greatest}");
+    let hint = format!("the values of this {what} are {least} to {greatest}");
     let outside = number < least || number > greatest;
     outside.then(|| Diagnostic::warning(value.span, message).with_hint(hint).named("value-does-not-fit"))
 }
@@ -634,7 +696,7 @@ fn initial_values(declaration: &Declaration, found: &mut Vec<Diagnostic>) {
             Some(Initial::List(values)) => &values[..],
             _ => &[],
         };
-        found.extend(values.iter().filter_map(|value| too_large(range, value)));
+        found.extend(values.iter().filter_map(|value| too_large(range, value, "variable")));
     }
 }
 

@@ -288,7 +288,8 @@ impl<'f> Expander<'f> {
         let too_many = parameters.is_empty() && !none;
         if too_many || (!none && lists.len() != parameters.len()) {
             let message = format!("the macro {} takes {}, {} given", name.kind, source::counted(parameters.len(), "argument"), lists.len());
-            errors.push(Diagnostic::error(name.span, message));
+            let hint = crate::number_hint(parameters.len(), lists.len(), "argument");
+            errors.push(Diagnostic::error(name.span, message).with_hint(hint));
             lists.resize(parameters.len(), Vec::new());
         }
         Some(Arguments { lists, end, newline })

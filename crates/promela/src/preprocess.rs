@@ -109,7 +109,9 @@ pub fn preprocess(
             Ok(Token { kind: Tok::End, .. }) => break,
             Ok(Token { kind: Tok::CommentEnd, newline, span, .. }) => {
                 let hint = "a `/*` in a comment does not begin another one";
-                errors.push(Diagnostic::warning(span, "this `*/` closes no comment").named("stray-comment-end").with_hint(hint));
+                errors.push(
+                    Diagnostic::warning(span, "this `*/` closes no comment").named("stray-comment-end").with_hint(hint).with_fix(span, ""),
+                );
                 newline_before |= newline;
             }
             Ok(mut token) => {
@@ -455,7 +457,8 @@ impl FileStack<'_> {
             Err(_) if self.in_c() => {}
             Err(why) => {
                 let message = format!("cannot include `{wanted}`: {why}");
-                errors.push(Diagnostic::error(span, message));
+                let hint = "a file is looked for in the folder of the file that includes it";
+                errors.push(Diagnostic::error(span, message).with_hint(hint));
             }
         }
     }

@@ -24,6 +24,7 @@ fn messages_are_as_they_were() {
         }
         models += 1;
         assert!(found.contains("error: "), "nothing is wrong with\n{model}");
+        assert!(found.contains("= hint: ") || found.contains("= note: "), "a newcomer is not told what to do:\n{found}");
         now.push_str(&format!("====\n{model}----\n{found}"));
     }
     if update {

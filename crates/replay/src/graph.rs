@@ -90,6 +90,7 @@ impl Words for GraphWords {
             channels: Vec::new(),
             processes: vec![process],
             exclusive: None,
+            long: Vec::new(),
         })
     }
 }

@@ -34,6 +34,6 @@ pub use options::Choice;
 pub use retold::{Relation, Retold, retell};
 pub use step::{LeftOut, Shown, Statement, Step};
 pub use trail::{Numbered, Trail, TrailError};
-pub use values::{Named, ProcessView, View};
+pub use values::{Datum, Elements, Long, Named, ProcessView, View};
 pub use waiting::{Wait, Waiting, WaitsOn, Why};
 pub use words::{NotAState, Tell, Words};

@@ -4,7 +4,7 @@ use crate::graph::GraphWords;
 use crate::options::Choice;
 use crate::program::ProgramWords;
 use crate::step::Step;
-use crate::values::View;
+use crate::values::{Datum, View};
 use crate::waiting::Waiting;
 use crate::words::{NotAState, Tell, Words};
 use bytecode::{FaultKind, Verified};
@@ -118,6 +118,12 @@ impl Narrator {
     /// The values in a state.
     pub fn view(&self, state: &[u8]) -> Result<View, ReplayError> {
         Ok(self.words.view(state)?)
+    }
+
+    /// The values in a state, complete and with their structure, under the names of
+    /// [`View::values`].
+    pub fn values(&self, state: &[u8]) -> Result<Vec<(String, Datum)>, ReplayError> {
+        Ok(self.words.values(state)?)
     }
 
     /// The statements that each process of a state could execute next, by process number, whether

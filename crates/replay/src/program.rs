@@ -4,7 +4,7 @@ use crate::moves::ProgramMoves;
 use crate::narrator::ReplayError;
 use crate::options::{Choice, options};
 use crate::requests::tell_requests;
-use crate::values::{View, queues, view};
+use crate::values::{Datum, View, queues, structured, view};
 use crate::waiting::{Waiting, waiting};
 use crate::words::{NotAState, Tell, Words};
 use bytecode::{LayoutError, Verified};
@@ -66,6 +66,10 @@ impl Words for ProgramWords {
 
     fn view(&self, state: &[u8]) -> Result<View, NotAState> {
         Ok(view(self.program(), state)?)
+    }
+
+    fn values(&self, state: &[u8]) -> Result<Vec<(String, Datum)>, NotAState> {
+        Ok(structured(self.program(), state)?)
     }
 
     fn options(&self, state: &[u8]) -> Vec<Vec<Choice>> {

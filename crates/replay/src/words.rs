@@ -6,7 +6,7 @@
 use crate::narrator::ReplayError;
 use crate::options::Choice;
 use crate::step::Step;
-use crate::values::View;
+use crate::values::{Datum, View};
 use crate::waiting::Waiting;
 use contract::{Enough, Fault, Trace, TraceStep};
 use std::fmt;
@@ -55,6 +55,18 @@ pub trait Words: Send + Sync {
 
     /// The contents of a state.
     fn view(&self, state: &[u8]) -> Result<View, NotAState>;
+
+    /// The values in a state, complete and with their structure, under the names of
+    /// [`View::values`].
+    fn values(&self, state: &[u8]) -> Result<Vec<(String, Datum)>, NotAState> {
+        let value = |text: String| match (text.parse(), text.as_str()) {
+            (Ok(number), _) => Datum::Number(number),
+            (_, "true") => Datum::Truth(true),
+            (_, "false") => Datum::Truth(false),
+            _ => Datum::Text(text),
+        };
+        Ok(self.view(state)?.values().into_iter().map(|named| (named.name, value(named.value))).collect())
+    }
 
     /// The statements that each process of a state could execute next, by process number.
     fn options(&self, state: &[u8]) -> Vec<Vec<Choice>> {

@@ -1,10 +1,11 @@
 //! Coverage as text and as JSON: what was never executed, process by process.
 
 use crate::look::{Detail, Look};
-use crate::steps::{Columns, printable};
+use crate::steps::Columns;
 use contract::{Coverage, ProcessCoverage, StatementCoverage};
 use schemars::JsonSchema;
 use serde::Serialize;
+use source::printable;
 use std::fmt::Write as _;
 
 /// The most statements of a process without an execution that are shown.

@@ -92,7 +92,7 @@ impl std::error::Error for TooLarge {}
 
 const STYLE: &str = "\
 .diagram{--paper:#fff;--ink:#243b53;--faint:#627d98;--line:#829ab1;--fill:#f0f4f8;--first:#d9eafd;--end:#e3f6ea;--accept:#fdebd0}\
-@media(prefers-color-scheme:dark){.diagram{--paper:#16191d;--ink:#d9e2ec;--faint:#9fb3c8;--line:#627d98;--fill:#242b33;--first:#1d3a57;--end:#1c3d2a;--accept:#4a3517}}\
+@media screen and (prefers-color-scheme:dark){.diagram{--paper:#16191d;--ink:#d9e2ec;--faint:#9fb3c8;--line:#627d98;--fill:#242b33;--first:#1d3a57;--end:#1c3d2a;--accept:#4a3517}}\
 .diagram text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:var(--ink);text-anchor:middle}\
 .diagram .title{font:600 15px system-ui,sans-serif;text-anchor:start}\
 .diagram .paper{fill:var(--paper)}\

@@ -5,7 +5,7 @@ use crate::chart::markup::escaped;
 use crate::json::{CheckJson, PropertyJson, StatementJson, StepJson};
 use crate::text::reason_words;
 use contract::Trace;
-use replay::{Named, Narrator};
+use replay::{Datum, Narrator};
 use serde_json::{Map, Value, json};
 use source::{Diagnostic, SourceMap, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,22 +70,35 @@ pub fn junit_rejected(model: &str, map: &SourceMap, diagnostics: &[Diagnostic]) 
 
 /// What is wrong with a model, as a SARIF log: a result for each message.
 pub fn sarif_rejected(map: &SourceMap, diagnostics: &[Diagnostic], version: &str) -> String {
-    let result = |diagnostic: &Diagnostic| {
-        let span = map.shown(diagnostic.span);
+    sarif_log(diagnostics.iter().map(|diagnostic| sarif_message(map, diagnostic)).collect(), None, version)
+}
+
+/// A message about a model as a result of SARIF, with the change that mends it, if one is known.
+fn sarif_message(map: &SourceMap, diagnostic: &Diagnostic) -> Value {
+    let region = |span: Span| {
         let (from, to) = (map.location(span), map.location(Span::new(span.file, span.end as usize, span.end as usize)));
-        let rule = diagnostic.name.unwrap_or(if diagnostic.is_error() { "model-error" } else { "warning" });
-        let hint = diagnostic.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        let region = json!({
-            "startLine": from.line, "startColumn": from.column, "endLine": to.line, "endColumn": to.column,
-        });
-        json!({
-            "ruleId": rule,
-            "level": diagnostic.severity.to_string(),
-            "message": { "text": format!("{}{hint}", diagnostic.message) },
-            "locations": [{ "physicalLocation": { "artifactLocation": { "uri": map.name(span.file) }, "region": region } }],
-        })
+        json!({ "startLine": from.line, "startColumn": from.column, "endLine": to.line, "endColumn": to.column })
     };
-    sarif_log(diagnostics.iter().map(result).collect(), version)
+    let artifact = |span: Span| json!({ "uri": map.name(span.file) });
+    let span = map.shown(diagnostic.span);
+    let rule = diagnostic.name.unwrap_or(if diagnostic.is_error() { "model-error" } else { "warning" });
+    let hint = diagnostic.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let mut result = json!({
+        "ruleId": rule,
+        "level": diagnostic.severity.to_string(),
+        "message": { "text": format!("{}{hint}", diagnostic.message) },
+        "locations": [{ "physicalLocation": { "artifactLocation": artifact(span), "region": region(span) } }],
+    });
+    if let Some(fix) = &diagnostic.fix {
+        let place = map.shown(fix.span);
+        let replacement = json!({ "deletedRegion": region(place), "insertedContent": { "text": fix.text } });
+        let what = diagnostic.hint.as_deref().unwrap_or(&diagnostic.message);
+        result["fixes"] = json!([{
+            "description": { "text": what },
+            "artifactChanges": [{ "artifactLocation": artifact(place), "replacements": [replacement] }],
+        }]);
+    }
+    result
 }
 
 fn step_line(index: usize, step: &StepJson) -> String {
@@ -94,9 +107,10 @@ fn step_line(index: usize, step: &StepJson) -> String {
     format!("{}  {process}({pid})  {place}{statement}\n", index + 1)
 }
 
-/// The answer as a SARIF log: a result for each violated property, with its path as a code flow,
-/// and for each warning.
-pub fn sarif(answer: &CheckJson, version: &str) -> String {
+/// The answer as a SARIF log: a result for each violated property, with its path as a code flow;
+/// for each property whose verdict is not known, because nobody should read that as a success; and for
+/// each warning. `warnings` are those whose positions are known.
+pub fn sarif(answer: &CheckJson, (map, warnings): (&SourceMap, &[Diagnostic]), version: &str) -> String {
     let location = |file: &Option<String>, line: Option<u32>, column: Option<u32>| {
         let file = file.as_ref()?;
         let mut region = json!({ "startLine": line.unwrap_or(1).max(1) });
@@ -126,49 +140,83 @@ pub fn sarif(answer: &CheckJson, version: &str) -> String {
         }
         results.push(result);
     }
-    results.extend(answer.warnings.iter().map(|text| json!({ "ruleId": "warning", "level": "warning", "message": { "text": text } })));
-    sarif_log(results, version)
+    let unknown = |what: String| json!({ "ruleId": "unknown", "level": "error", "message": { "text": what } });
+    // After a violation, what else the search would have found is no error of its own.
+    let open = |property: &&PropertyJson| property.verdict == "unknown" && property.reason != Some("other-violation");
+    for property in answer.properties.iter().filter(open) {
+        let why = reason_words(property.reason.unwrap_or_default());
+        let mut result = unknown(format!("it is not known whether `{}` holds: {why}", property.name));
+        if let Some(place) = location(&property.file, property.line, None) {
+            result["locations"] = json!([place]);
+        }
+        results.push(result);
+    }
+    let reason = answer.message.as_deref().filter(|_| answer.verdict == "unknown");
+    if let Some(reason) = reason.filter(|_| results.is_empty()) {
+        results.push(unknown(format!("the verdict is not known: {reason}")));
+    }
+    if warnings.is_empty() {
+        let plain = answer.warnings.iter();
+        results.extend(plain.map(|text| json!({ "ruleId": "warning", "level": "warning", "message": { "text": text } })));
+    }
+    results.extend(warnings.iter().map(|warning| sarif_message(map, warning)));
+    let vacuous = answer.coverage.iter().flat_map(|coverage| &coverage.vacuous);
+    results.extend(vacuous.map(|text| json!({ "ruleId": "vacuous", "level": "warning", "message": { "text": text } })));
+    sarif_log(results, reason, version)
 }
 
-/// A SARIF log with these results.
-fn sarif_log(results: Vec<Value>, version: &str) -> String {
+/// A SARIF log with these results. A run that did not come to a verdict is not successful.
+fn sarif_log(results: Vec<Value>, unfinished: Option<&str>, version: &str) -> String {
     let rules: BTreeSet<String> = results.iter().filter_map(|result| result["ruleId"].as_str().map(str::to_owned)).collect();
     let rules: Vec<Value> = rules.into_iter().map(|id| json!({ "id": id })).collect();
     let driver = json!({ "name": "everypath", "version": version, "rules": rules });
+    let mut invocation = json!({ "executionSuccessful": unfinished.is_none() });
+    if let Some(why) = unfinished {
+        invocation["toolExecutionNotifications"] = json!([{ "level": "error", "message": { "text": why } }]);
+    }
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{ "tool": { "driver": driver }, "results": results }],
+        "runs": [{ "tool": { "driver": driver }, "invocations": [invocation], "results": results }],
     });
     format!("{log:#}\n")
 }
 
 /// A trace in the Informal Trace Format, which Apalache and other tools read: the values of all
-/// variables in each state. The values of a variable have one type in all states. A variable of a
-/// process that does not exist in a state has 0, false, an empty list or an empty text there, and
-/// the information about the state lists it as absent.
+/// variables in each state, complete. Arrays and queues are sequences, and messages with several
+/// fields are tuples. The values of a variable have one type in all states. A variable of a process
+/// that does not exist in a state has 0, false, an empty sequence or an empty text there, and the
+/// information about the state lists it as absent.
 pub fn itf(narrator: &Narrator, model: &str, trace: &Trace) -> String {
-    let states: Vec<Vec<Named>> = (0..=trace.steps.len())
+    let states: Vec<Vec<(String, Datum)>> = (0..=trace.steps.len())
         .filter_map(|index| trace.state_after(index))
-        .map(|state| narrator.view(state).map(|view| view.values()).unwrap_or_default())
+        .map(|state| narrator.values(state).unwrap_or_default())
         .collect();
     let mut names: Vec<&str> = Vec::new();
-    let mut kinds: BTreeMap<&str, Kind> = BTreeMap::new();
-    for named in states.iter().flatten() {
-        let kind = Kind::of(&named.value);
-        match kinds.get_mut(named.name.as_str()) {
-            Some(known) => *known = known.join(kind),
+    // For each variable the value that stands for none, or nothing if its values have several
+    // types, as those of variables of one name in different blocks may.
+    let mut kinds: BTreeMap<&str, Option<Value>> = BTreeMap::new();
+    for (name, datum) in states.iter().flatten() {
+        let none = nothing(datum);
+        match kinds.get_mut(name.as_str()) {
+            Some(known) if known.as_ref() != Some(&none) => *known = None,
+            Some(_) => {}
             None => {
-                names.push(&named.name);
-                kinds.insert(&named.name, kind);
+                names.push(name);
+                kinds.insert(name, Some(none));
             }
         }
     }
-    let state = |(index, values): (usize, &Vec<Named>)| {
-        let known: BTreeMap<&str, &str> = values.iter().map(|named| (named.name.as_str(), named.value.as_str())).collect();
+    let state = |(index, values): (usize, &Vec<(String, Datum)>)| {
+        let known: BTreeMap<&str, &Datum> = values.iter().map(|(name, datum)| (name.as_str(), datum)).collect();
         let mut object = Map::new();
-        for (name, kind) in &kinds {
-            object.insert((*name).to_owned(), kind.value(known.get(name).copied()));
+        for (name, none) in &kinds {
+            let value = match (known.get(name), none) {
+                (Some(datum), Some(_)) => value(datum),
+                (Some(datum), None) => json!(datum.to_string()),
+                (None, none) => none.clone().unwrap_or_else(|| json!("")),
+            };
+            object.insert((*name).to_owned(), value);
         }
         let absent: Vec<&&str> = names.iter().filter(|name| !known.contains_key(**name)).collect();
         let meta = if absent.is_empty() { json!({ "index": index }) } else { json!({ "index": index, "absent": absent }) };
@@ -186,54 +234,26 @@ pub fn itf(narrator: &Narrator, model: &str, trace: &Trace) -> String {
     format!("{log:#}\n")
 }
 
-/// The type of a value in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Number,
-    Truth,
-    /// The elements of an array, or the messages of a channel; whether all of them are numbers. An
-    /// empty list may have any elements.
-    List(bool),
-    Text,
-}
-
-impl Kind {
-    fn of(text: &str) -> Kind {
-        match (text.parse::<i64>(), text) {
-            (Ok(_), _) => Kind::Number,
-            (_, "true" | "false") => Kind::Truth,
-            _ => elements(text).map_or(Kind::Text, |parts| Kind::List(parts.iter().all(|part| part.parse::<i64>().is_ok()))),
-        }
-    }
-
-    /// The type that has the values of both. A message name and 0, which is no message, are texts.
-    fn join(self, other: Kind) -> Kind {
-        match (self, other) {
-            (one, other) if one == other => one,
-            (Kind::List(_), Kind::List(_)) => Kind::List(false),
-            _ => Kind::Text,
-        }
-    }
-
-    /// A value of this type, or the one that stands for none.
-    fn value(self, text: Option<&str>) -> Value {
-        let number = |text: &str| text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number));
-        match (self, text) {
-            (Kind::Number, text) => text.map_or(json!(0), number),
-            (Kind::Truth, text) => json!(text == Some("true")),
-            (Kind::List(numbers), text) => {
-                let parts = text.and_then(elements).unwrap_or_default();
-                json!(parts.into_iter().map(|part| if numbers { number(part) } else { json!(part) }).collect::<Vec<_>>())
-            }
-            (Kind::Text, text) => json!(text.unwrap_or_default()),
-        }
+/// A value in ITF.
+fn value(datum: &Datum) -> Value {
+    match datum {
+        Datum::Number(number) => json!(number),
+        Datum::Truth(truth) => json!(truth),
+        Datum::Text(text) => json!(text),
+        Datum::List(all) => all.iter().map(value).collect(),
+        Datum::Fields(all) => json!({ "#tup": all.iter().map(value).collect::<Vec<_>>() }),
     }
 }
 
-/// The elements of a list, as texts.
-fn elements(text: &str) -> Option<Vec<&str>> {
-    let inside = text.strip_prefix('[')?.strip_suffix(']')?;
-    Some(inside.split([' ', ',']).filter(|part| !part.is_empty()).collect())
+/// The value that stands for none, of the same type as this one.
+fn nothing(datum: &Datum) -> Value {
+    match datum {
+        Datum::Number(_) => json!(0),
+        Datum::Truth(_) => json!(false),
+        Datum::Text(_) => json!(""),
+        Datum::List(_) => json!([]),
+        Datum::Fields(all) => json!({ "#tup": all.iter().map(nothing).collect::<Vec<_>>() }),
+    }
 }
 
 #[cfg(test)]
@@ -241,22 +261,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_keep_their_kind() {
-        let value = |text: &str| Kind::of(text).value(Some(text));
-        assert_eq!(value("-3"), json!(-3));
-        assert_eq!(value("true"), json!(true));
-        assert_eq!(value("[1, 2]"), json!([1, 2]));
-        assert_eq!(value("[]"), json!([]));
-        assert_eq!(value("ready"), json!("ready"));
-        // A message that is not set yet is 0.
-        let message = Kind::of("0").join(Kind::of("ready"));
-        assert_eq!((message.value(Some("0")), message.value(Some("ready"))), (json!("0"), json!("ready")));
-        let list = Kind::of("[0, 1]").join(Kind::of("[a, 1]"));
-        assert_eq!(list.value(Some("[0, 1]")), json!(["0", "1"]));
-        // What is absent has the type of what is there.
-        assert_eq!(
-            [Kind::Number, Kind::Truth, Kind::List(true), Kind::Text].map(|kind| kind.value(None)),
-            [json!(0), json!(false), json!([]), json!("")]
-        );
+    fn values_keep_their_structure() {
+        let word = |text: &str| Datum::Text(text.to_owned());
+        let message = Datum::Fields(vec![word("req"), Datum::Number(3), Datum::Truth(true)]);
+        let queue = Datum::List(vec![message.clone(), message]);
+        assert_eq!(value(&queue), json!([{ "#tup": ["req", 3, true] }, { "#tup": ["req", 3, true] }]));
+        assert_eq!(queue.to_string(), "[(req,3,true), (req,3,true)]");
+        assert_eq!(nothing(&queue), json!([]));
+        assert_eq!(value(&Datum::List((0..3).map(Datum::Number).collect())), json!([0, 1, 2]));
     }
 }

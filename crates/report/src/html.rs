@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// The middle of a longer trace is left out of the page.
+/// The beginning of a longer trace is left out of the page.
 const STEPS_MAX: usize = 2_000;
 
 /// The contents of a page.
@@ -28,7 +28,9 @@ pub struct Page<'a> {
     pub command: &'a str,
     /// The answer.
     pub answer: &'a CheckJson,
-    /// The values in the initial state.
+    /// The steps of the path, unless the answer has a path to a violation: those of a witness.
+    pub witness: Option<ShownPath<'a>>,
+    /// The values in the initial state of the path.
     pub initial: &'a [Named],
     /// The files of the model, by the names that positions use.
     pub sources: &'a [(String, String)],
@@ -38,7 +40,25 @@ pub struct Page<'a> {
     pub over_time: Option<&'a str>,
 }
 
-impl Page<'_> {
+/// A path that a page shows.
+#[derive(Clone, Copy, Debug)]
+pub struct ShownPath<'a> {
+    /// Its heading: what it shows.
+    pub what: &'a str,
+    /// Its steps.
+    pub steps: &'a [StepJson],
+    /// For an infinite path, the number of steps before its loop.
+    pub loop_start: Option<usize>,
+}
+
+impl<'a> Page<'a> {
+    /// The path, if there is one.
+    fn run(&self) -> Option<ShownPath<'a>> {
+        let answer = self.answer;
+        let violating = answer.trace.as_deref().map(|steps| ShownPath { what: "The path to it", steps, loop_start: answer.loop_start });
+        violating.or(self.witness)
+    }
+
     /// The page.
     pub fn html(&self) -> String {
         let title = format!("{}: {}", self.model, self.answer.verdict);
@@ -65,9 +85,11 @@ impl Page<'_> {
         out
     }
 
-    fn steps_shown(&self) -> &[StepJson] {
-        let steps = self.answer.trace.as_deref().unwrap_or_default();
-        &steps[steps.len().saturating_sub(STEPS_MAX)..]
+    /// The steps that are shown, and the number of those before them.
+    fn steps_shown(&self) -> (&'a [StepJson], usize) {
+        let steps = self.run().map_or(&[][..], |run| run.steps);
+        let before = steps.len().saturating_sub(STEPS_MAX);
+        (&steps[before..], before)
     }
 
     fn head(&self, out: &mut String) {
@@ -124,19 +146,22 @@ impl Page<'_> {
 
     /// The player, the source and the values.
     fn path(&self, out: &mut String) {
-        let steps = self.steps_shown().len();
-        if self.answer.trace.is_some() {
+        let (shown, before) = self.steps_shown();
+        let run = self.run();
+        if let Some(ShownPath { what, .. }) = run {
+            let steps = before + shown.len();
             let _ = writeln!(
                 out,
-                "<h2>The path to it</h2>\n<div class=\"player\"><div class=\"bar\"><button id=\"back\" title=\"one step back\">◀</button><input \
-                 id=\"slider\" type=\"range\" min=\"0\" max=\"{steps}\" value=\"{steps}\" aria-label=\"step\"/><button id=\"forth\" title=\"one \
+                "<h2>{}</h2>\n<div class=\"player\"><div class=\"bar\"><button id=\"back\" title=\"one step back\">◀</button><input \
+                 id=\"slider\" type=\"range\" min=\"{before}\" max=\"{steps}\" value=\"{steps}\" aria-label=\"step\"/><button id=\"forth\" title=\"one \
                  step on\">▶</button><span id=\"count\">{steps}</span></div><p id=\"now\" class=\"code\"></p></div>\n<p class=\"key keys\">Keys: ← → or \
-                 k j one step, Page Up and Page Down ten, Home and End the first and the last.</p>"
+                 k j one step, Page Up and Page Down ten, Home and End the first and the last.</p>",
+                text_of(what),
             );
         } else if !self.sources.is_empty() {
             out.push_str("<h2>Source</h2>\n");
         }
-        out.push_str(if self.answer.trace.is_some() { "<div class=\"two\">\n<div>\n" } else { "<div>\n<div>\n" });
+        out.push_str(if run.is_some() { "<div class=\"two\">\n<div>\n" } else { "<div>\n<div>\n" });
         if self.answer.coverage.is_some() {
             out.push_str(
                 "<p class=\"key\">Source: <i class=\"holds\">executed</i> <i class=\"part\">partly executed</i> <i class=\"unknown\">reached, never executed</i> <i \
@@ -159,7 +184,7 @@ impl Page<'_> {
             out.push_str("</pre>\n");
         }
         out.push_str("</div>\n");
-        if self.answer.trace.is_some() {
+        if run.is_some() {
             out.push_str("<div class=\"values\"><table><thead><tr><th>Name</th><th>Value</th></tr></thead><tbody id=\"values\"></tbody></table></div>\n");
         }
         out.push_str("</div>\n");
@@ -168,7 +193,7 @@ impl Page<'_> {
     /// The marks in the source, by file and line.
     fn marks(&self) -> BTreeMap<(&str, u32), BTreeSet<&'static str>> {
         let mut marks: BTreeMap<(&str, u32), BTreeSet<&'static str>> = BTreeMap::new();
-        for step in self.steps_shown() {
+        for step in self.steps_shown().0 {
             for told in std::iter::once(&step.first).chain(&step.then) {
                 if let (Some(file), Some(line)) = (&told.file, told.line) {
                     marks.entry((file, line)).or_default().insert("path");
@@ -258,18 +283,19 @@ impl Page<'_> {
 
     /// All steps, as a table.
     fn steps(&self, out: &mut String) {
-        let Some(trace) = &self.answer.trace else { return };
-        let shown = self.steps_shown();
+        let Some(ShownPath { loop_start, .. }) = self.run() else { return };
+        let (shown, before) = self.steps_shown();
         out.push_str("<h2>Steps</h2>\n");
-        if shown.len() < trace.len() {
-            let _ = writeln!(out, "<p>The first {} steps are left out.</p>", trace.len() - shown.len());
+        if before > 0 {
+            let _ = writeln!(out, "<p>The first {} steps are left out.</p>", text::count(before as u64));
         }
         out.push_str("<div class=\"steps\"><table>\n<thead><tr><th>Step</th><th>Process</th><th>Where</th><th>Statements</th><th>Changes</th></tr></thead>\n<tbody>\n");
         for (index, step) in shown.iter().enumerate() {
-            if self.answer.loop_start.is_some_and(|start| start + shown.len() == trace.len() + index) {
+            // A loop that begins earlier is marked at the first step that is shown.
+            if loop_start.is_some_and(|start| start.max(before) == before + index) {
                 out.push_str("<tr><td colspan=\"5\">from here on, again and again</td></tr>\n");
             }
-            let number = trace.len() - shown.len() + index + 1;
+            let number = before + index + 1;
             let folded = self.answer.causal.as_ref().is_some_and(|causal| !causal.kept.contains(&number));
             let changes: Vec<String> = step.changes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             let StatementJson { file, line, column, .. } = &step.first;
@@ -280,8 +306,7 @@ impl Page<'_> {
             let statements: Vec<&str> = parts.iter().map(|(_, statements)| statements.as_str()).collect();
             let _ = writeln!(
                 out,
-                "<tr data-step=\"{0}\"{6}><td>{1}</td><td class=\"lines\">{2}</td><td>{3}</td><td class=\"code lines\">{4}</td><td class=\"code\">{5}</td></tr>",
-                index + 1,
+                "<tr data-step=\"{0}\"{5}><td>{0}</td><td class=\"lines\">{1}</td><td>{2}</td><td class=\"code lines\">{3}</td><td class=\"code\">{4}</td></tr>",
                 number,
                 text_of(&who.join("\n")),
                 text_of(&place),
@@ -298,7 +323,7 @@ impl Page<'_> {
 
     /// The data for the script.
     fn data(&self, out: &mut String) {
-        let steps = self.steps_shown();
+        let (steps, left_out) = self.steps_shown();
         let line = |told: &StatementJson| {
             let file = self.sources.iter().position(|(name, _)| told.file.as_ref() == Some(name));
             file.zip(told.line).map(|(file, line)| format!("#l{file}-{line}"))
@@ -313,15 +338,15 @@ impl Page<'_> {
             let parts: Vec<String> = parts(step).into_iter().map(|(who, statements)| format!("{who}: {statements}")).collect();
             let printed = if step.printed.is_empty() { String::new() } else { format!("  prints: {}", step.printed.trim_end()) };
             let because = step.because.as_ref().map(|because| format!("  ({because})")).unwrap_or_default();
-            format!("{}. {}{printed}{because}", index + 1, parts.join(" | "))
+            format!("{}. {}{printed}{because}", left_out + index + 1, parts.join(" | "))
         };
-        let left_out = self.answer.trace.as_ref().map_or(0, |trace| trace.len() - steps.len());
         let before: BTreeMap<&str, &str> = self.initial.iter().map(|named| (named.name.as_str(), named.value.as_str())).collect();
         let mut initial: BTreeMap<String, String> = before.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        for step in self.answer.trace.iter().flatten().take(left_out) {
+        for step in self.run().iter().flat_map(|run| &run.steps[..left_out]) {
             initial.extend(step.changes.clone());
         }
         let data = json!({
+            "before": left_out,
             "initial": initial,
             "changes": steps.iter().map(|step| &step.changes).collect::<Vec<_>>(),
             "lines": steps.iter().map(lines).collect::<Vec<_>>(),

@@ -486,7 +486,7 @@ pub fn properties(judged: &[Judged], narrator: Option<&Narrator>) -> Vec<Propert
         };
         let told = |trace: &Trace| {
             let narrator = narrator?;
-            narrator.replay(trace).ok().map(|told| steps(&told, &views(narrator, trace)))
+            narrator.replay(trace).ok().map(|told| steps(&told, views(narrator, trace)))
         };
         PropertyJson {
             name: name.clone(),
@@ -819,19 +819,24 @@ impl SpaceJson {
 
 /// The steps of a trace with the values they change; `views` are the states from the initial one
 /// on, as far as the trace has states.
-pub fn steps(steps: &[Step], views: &[View]) -> Vec<StepJson> {
-    let changes = |index: usize| match (views.get(index), views.get(index + 1)) {
-        (Some(before), Some(after)) => after.changes(before),
-        _ => Vec::new(),
-    };
-    steps.iter().enumerate().map(|(index, step)| StepJson::new(step, changes(index))).collect()
+pub fn steps(steps: &[Step], views: impl IntoIterator<Item = View>) -> Vec<StepJson> {
+    let mut views = views.into_iter();
+    let mut before = views.next();
+    let mut told = Vec::with_capacity(steps.len());
+    for step in steps {
+        let after = views.next();
+        let changes = before.as_ref().zip(after.as_ref()).map(|(before, after)| after.changes(before));
+        told.push(StepJson::new(step, changes.unwrap_or_default()));
+        before = after;
+    }
+    told
 }
 
-/// The states of a trace in words, from the initial one on. The list ends where the trace has no
-/// state.
-pub fn views(narrator: &Narrator, trace: &Trace) -> Vec<View> {
+/// The states of a trace in words, from the initial one on, made one at a time. They end where the
+/// trace has no state.
+pub fn views<'a>(narrator: &'a Narrator, trace: &'a Trace) -> impl Iterator<Item = View> + 'a {
     let states = (0..=trace.steps.len()).map_while(|steps| trace.state_after(steps));
-    states.map_while(|state| narrator.view(state).ok()).collect()
+    states.map_while(|state| narrator.view(state).ok()).fuse()
 }
 
 /// A value as one line of JSON.

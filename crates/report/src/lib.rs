@@ -30,7 +30,7 @@ pub use coverage::{CoverageJson, coverage_text};
 pub use diagram::{BoxKind, Diagram, DiagramBox, diagrams_svg};
 pub use exchange::{itf, junit, junit_rejected, sarif, sarif_rejected};
 pub use graph::{Graph, GraphFormat};
-pub use html::Page;
+pub use html::{Page, ShownPath};
 pub use look::{Detail, Look};
 pub use outcome::{Measured, Told, check_text, fault_text, length_text, shown_text, space_text, witness_text};
 pub use spin::{Verifier, spin};

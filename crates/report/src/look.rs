@@ -24,6 +24,9 @@ pub struct Look {
     pub width: Option<usize>,
     /// The level of detail.
     pub detail: Detail,
+    /// The command that shows all steps of a trace that is cut here, if typing it again gives the
+    /// same trace.
+    pub in_full: Option<&'static str>,
 }
 
 /// A longer trace is cut in the middle on a terminal: this many steps are shown before the cut,

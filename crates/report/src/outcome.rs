@@ -10,6 +10,7 @@ use contract::{
     Violation, ViolationKind,
 };
 use replay::{Essential, Narrator, Step, context_switches};
+use source::printable;
 use std::fmt::Write as _;
 
 /// Measurements that only the outermost program can make.
@@ -151,7 +152,7 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
         let word = if property.kind == PropertyKind::Never { "automaton" } else { property.kind.name() };
         let kind = if property.name == property.kind.name() { String::new() } else { format!(" ({word})") };
         let place = property.position.as_ref().map(|at| format!(" {}:{}", at.file, at.line)).unwrap_or_default();
-        format!("{}{kind}{place}", property.name)
+        printable(&format!("{}{kind}{place}", property.name))
     };
     let width = properties.iter().map(|judged| name(judged).chars().count()).max().unwrap_or(0);
     for judged in properties {
@@ -178,7 +179,7 @@ fn properties_text(properties: &[Judged], look: &Look) -> String {
             let _ = writeln!(out, "    formula: {formula}");
         }
         for note in notes {
-            let _ = writeln!(out, "    note: {note}");
+            let _ = writeln!(out, "    note: {}", printable(note));
         }
     }
     if !out.is_empty() {
@@ -192,7 +193,7 @@ pub fn fault_text(fault: &Fault) -> String {
     let place = fault.position.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
     // `assertion: assertion violated` would be a repetition.
     let kind = if fault.message.starts_with(fault.kind.name()) { String::new() } else { format!("{}: ", fault.kind) };
-    format!("{kind}{}{place}", fault.message)
+    printable(&format!("{kind}{}{place}", fault.message))
 }
 
 /// The answer of `space`. `advice` says what to try if the state space is incomplete.

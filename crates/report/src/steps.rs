@@ -6,6 +6,7 @@ use crate::outcome::fault_text;
 use crate::text::count;
 use contract::Position;
 use replay::{Choice, Named, Narrator, ProcessView, Statement, Step, View};
+use source::printable;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -73,7 +74,7 @@ impl Columns {
     /// A line of the list.
     pub fn line(&self, who: &str, at: Option<&Position>, what: &str) -> String {
         let place = at.map(|at| place_text(&at.file, at.line, self.short)).unwrap_or_default();
-        format!("{who:<0$}  {place:<1$}  {what}", self.who, self.place)
+        printable(&format!("{who:<0$}  {place:<1$}  {what}", self.who, self.place))
     }
 }
 
@@ -124,7 +125,8 @@ impl<'p> Printer<'p> {
             let hidden = cut.as_ref().is_some_and(|cut| cut.contains(&number));
             if let Some(cut) = cut.as_ref().filter(|cut| cut.start == number) {
                 let steps = pieces.get(cut.end).map_or(steps.len(), begin) - begin(piece);
-                let _ = writeln!(out, "   …  {} steps are not shown here; `--verbose` shows all", count(steps as u64));
+                let all = self.look.in_full.map_or_else(|| "`--verbose` shows all".to_owned(), |command| format!("to see all: {command}"));
+                let _ = writeln!(out, "   …  {} steps are not shown here; {all}", count(steps as u64));
             }
             if loop_start == Some(begin(piece)) {
                 let _ = writeln!(out, "{}", self.look.strong("from here on, again and again:"));
@@ -236,6 +238,8 @@ fn changes_text(before: &View, after: &View) -> Vec<String> {
     let tell = |Named { name, value }: Named| {
         let elements = |text: &str| -> Option<Vec<String>> {
             let inside = text.strip_prefix('[')?.strip_suffix(']')?;
+            // The elements that are left out are told by names of their own.
+            let inside = inside.split_once(" … ").map_or(inside, |(shown, _)| shown);
             Some(inside.split(", ").map(str::to_owned).collect())
         };
         // The messages of a channel are separated by spaces alone.
@@ -257,11 +261,6 @@ pub(crate) fn origin_text(origin: Option<&Position>, position: Option<&Position>
         (Some(from), _) => format!("  (from {}:{})", from.file, from.line),
         (None, _) => String::new(),
     }
-}
-
-/// Text from a model, without control characters that could disturb the terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 /// If at least so many processes in a row say the same, only the first of them is shown.
@@ -324,7 +323,7 @@ pub fn values_text(narrator: &Narrator, state: &[u8]) -> String {
     let Ok(view) = narrator.view(state) else { return String::new() };
     let mut out = String::new();
     for named in view.values() {
-        let _ = writeln!(out, "        {} = {}", named.name, named.value);
+        let _ = writeln!(out, "{}", printable(&format!("        {} = {}", named.name, named.value)));
     }
     out
 }

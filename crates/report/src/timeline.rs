@@ -105,7 +105,7 @@ impl Timeline {
 
 const STYLE: &str = "\
 .timeline{--paper:#fff;--ink:#243b53;--faint:#627d98;--grid:#d9e2ec;--curve:#2680c2;--under:#d9eafd}\
-@media(prefers-color-scheme:dark){.timeline{--paper:#16191d;--ink:#d9e2ec;--faint:#9fb3c8;--grid:#323f4b;--curve:#62b0e8;--under:#1d3a57}}\
+@media screen and (prefers-color-scheme:dark){.timeline{--paper:#16191d;--ink:#d9e2ec;--faint:#9fb3c8;--grid:#323f4b;--curve:#62b0e8;--under:#1d3a57}}\
 .timeline text{font:11px system-ui,sans-serif;fill:var(--faint)}\
 .timeline .name{font-weight:600;fill:var(--ink)}\
 .timeline .paper{fill:var(--paper)}\

@@ -1,10 +1,11 @@
 //! The waiting processes at the end of a trace, as text.
 
 use crate::look::{Look, wrapped};
-use crate::steps::{Columns, alike, origin_text, printable};
+use crate::steps::{Columns, alike, origin_text};
 use crate::text::count;
 use contract::Trace;
 use replay::{Knot, Narrator, Wait, Waiting, Why, knot};
+use source::printable;
 use std::fmt::Write as _;
 
 /// The column at which lines are wrapped if the output is not a terminal.

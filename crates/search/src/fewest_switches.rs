@@ -16,7 +16,8 @@ use std::time::Duration;
 
 /// The bytes after a state that hold the process that moved last.
 const TAIL: usize = 4;
-/// The process that moved last in an initial state: any process may begin.
+/// The process that moved last in an initial state: any process may begin. It is also that of a
+/// step in which only the automaton of a product moves, which is no switch.
 const NOBODY: u32 = u32::MAX;
 /// The parent of an initial state.
 const ROOT: u32 = u32::MAX;
@@ -143,7 +144,8 @@ impl<S: System, T: Store> Walk<'_, S, T> {
         }
         for (entry, next) in out.iter() {
             // The first step switches from no process.
-            if (last == NOBODY || entry.action.process == last) != same {
+            let process = entry.action.process;
+            if (last == NOBODY || process == last || process == NOBODY) != same {
                 continue;
             }
             let choice = Choice::Action(entry.action);
@@ -156,7 +158,8 @@ impl<S: System, T: Store> Walk<'_, S, T> {
             }
             self.statistics.transitions += 1;
             if let Some(next) = next {
-                self.reach(next, entry.action.process, number, choice, depth + 1)?;
+                let process = if process == NOBODY { last } else { process };
+                self.reach(next, process, number, choice, depth + 1)?;
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use contract::testing::Random;
 use contract::{Action, FaultCode, Limits, Safety, StopReason, Successor, Successors, System, Trace, Verdict};
-use search::{Task, fewest_switches};
+use search::{Automaton, AutomatonEdge, Product, Refutation, Task, fewest_switches};
 use std::collections::HashMap;
 use std::sync::Arc;
 use store::Plain;
@@ -88,6 +88,23 @@ fn no_path_has_fewer_switches() {
         }
     }
     assert!(found > 300 && none > 300, "{found} with a fault, {none} without");
+}
+
+/// Ends in a node without edges. The automaton sees an end only by standing still there.
+#[test]
+fn the_steps_of_an_automaton_are_no_switches() {
+    // Node 3 is reached by process 0 alone in three steps, or by two processes in two.
+    let edges = vec![vec![(0, 1, false), (1, 2, false)], vec![(0, 2, false), (1, 3, false)], vec![(0, 3, false)], vec![]];
+    let graph = Processes { edges: Arc::new(edges) };
+    // It accepts after four letters.
+    let edge = |target| vec![AutomatonEdge { target, ..AutomatonEdge::default() }];
+    for (letters, least) in [(1, 0), (3, 0), (4, 0), (9, 0)] {
+        let states = (0..letters).map(|at| edge((at + 1 < letters).then_some(at + 1))).collect();
+        let product = Product::new(graph.clone(), Arc::new(Automaton { initial: 0, edges: states, sets: 1 }));
+        let outcome = fewest_switches(&product, &Plain::new(), &Task::new(&Refutation));
+        let Verdict::Violated(violation) = outcome.verdict else { panic!("{letters}: {:?}", outcome.verdict) };
+        assert_eq!(switches(&product.project(&violation.trace)), least, "{letters} letters");
+    }
 }
 
 #[test]

@@ -15,5 +15,5 @@ mod suggest;
 
 pub use diagnostic::{Diagnostic, Fix, Label, Severity, counted};
 pub use map::{Expansions, FileId, Location, Places, SourceFile, SourceMap, Span};
-pub use render::{Paint, render, render_all, render_all_in, render_in};
+pub use render::{Paint, printable, render, render_all, render_all_in, render_in};
 pub use suggest::{did_you_mean, nearest};

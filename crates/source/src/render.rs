@@ -61,10 +61,14 @@ pub fn render(map: &SourceMap, diagnostic: &Diagnostic) -> String {
 /// One diagnostic as text, ending in a newline.
 pub fn render_in(map: &SourceMap, diagnostic: &Diagnostic, paint: Paint) -> String {
     let Diagnostic { severity, message, span, name, labels, notes, hint, .. } = diagnostic;
+    // Messages quote the model.
+    let message = printable(message);
     let name = name.map(|name| format!(" [{name}]")).unwrap_or_default();
     let mut out = format!("{}{}{name}\n", paint.severity(*severity, &severity.to_string()), paint.strong(&format!(": {message}")));
-    let all = || std::iter::once((*span, None)).chain(labels.iter().map(|label| (label.span, Some(label.message.as_str()))));
-    let all: Vec<(Span, Option<&str>)> = all().map(|(span, message)| (map.shown(span), message)).collect();
+    let told: Vec<String> = labels.iter().map(|label| printable(&label.message)).collect();
+    let of_labels = labels.iter().zip(&told).map(|(label, told)| (label.span, Some(told.as_str())));
+    let all: Vec<(Span, Option<&str>)> =
+        std::iter::once((*span, None)).chain(of_labels).map(|(span, message)| (map.shown(span), message)).collect();
     let width = all.iter().map(|(span, _)| digits(map.location(*span).line)).max().unwrap_or(1);
     // The file of the message itself comes first.
     let mut files: Vec<FileId> = all.iter().map(|(span, _)| span.file).collect();
@@ -86,10 +90,10 @@ pub fn render_in(map: &SourceMap, diagnostic: &Diagnostic, paint: Paint) -> Stri
         excerpt(&mut out, map, &here, *severity, width, arrow, paint);
     }
     for note in notes {
-        let _ = writeln!(out, "{:width$} {} {} {note}", "", paint.frame("="), paint.strong("note:"));
+        let _ = writeln!(out, "{:width$} {} {} {}", "", paint.frame("="), paint.strong("note:"), printable(note));
     }
     if let Some(hint) = hint {
-        let _ = writeln!(out, "{:width$} {} {} {hint}", "", paint.frame("="), paint.strong("hint:"));
+        let _ = writeln!(out, "{:width$} {} {} {}", "", paint.frame("="), paint.strong("hint:"), printable(hint));
     }
     out
 }
@@ -123,7 +127,7 @@ fn excerpt(out: &mut String, map: &SourceMap, places: &[Marked<'_>], severity: S
     let Some(first) = places.first() else { return };
     let bar = paint.frame("|");
     // Writing to a `String` cannot fail.
-    let _ = writeln!(out, "{:width$}{} {}", "", paint.frame(arrow), map.describe(first.span));
+    let _ = writeln!(out, "{:width$}{} {}", "", paint.frame(arrow), printable(&map.describe(first.span)));
     let Some(file) = map.get(first.span.file) else {
         for label in places.iter().filter_map(|place| place.label) {
             let _ = writeln!(out, "{:width$} {} {label}", "", paint.frame("="));
@@ -223,6 +227,11 @@ fn columns_of(c: char) -> usize {
 /// writing direction of the text after them.
 fn disturbs(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text from a model without characters that would disturb the terminal. Tabs are kept.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if disturbs(c) && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 /// A source line as it is shown.
@@ -390,8 +399,18 @@ error: expected `fi`
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
         let (map, id) = map("x \u{1b}[2J y");
-        let out = render(&map, &Diagnostic::error(Span::new(id, 2, 3), "m"));
-        assert!(!out.contains('\u{1b}'));
+        let quoting = "a \u{1b}[31mred\u{1b}[0m one\u{202e}\r\n";
+        let diagnostic = Diagnostic::error(Span::new(id, 2, 3), quoting)
+            .with_label(Span::new(id, 0, 1), quoting)
+            .with_label(Span::new(FileId::from_index(9), 1, 2), quoting)
+            .with_note(quoting)
+            .with_hint(quoting);
+        let out = render(&map, &diagnostic);
+        assert!(!out.contains(|c| c != '\n' && disturbs(c)), "{out:?}");
+        assert_eq!(out.matches("[31mred").count(), 5, "{out}");
+        let mut map = SourceMap::new();
+        let id = map.add("a\u{1b}[31m.pml", "x");
+        assert!(!render(&map, &Diagnostic::error(Span::new(id, 0, 1), "m")).contains('\u{1b}'));
     }
 
     #[test]

@@ -107,8 +107,8 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = one_of::<Cycles>(), default_value_t)]
     pub cycles: Cycles,
     /// Look only for a path that executes a statement on this line: `FILE:LINE`, or a line of any
-    /// file
-    #[arg(long, value_name = "FILE:LINE", value_parser = reach::place, conflicts_with_all = ["resume", "checkpoint", "ltl", "ctl", "automaton", "non_progress", "coverage", "format"])]
+    /// file. The path can be written by `--trace`, `--trail`, `--itf` and `--html`
+    #[arg(long, value_name = "FILE:LINE", value_parser = reach::place, conflicts_with_all = NOT_WITH_REACH)]
     pub reach: Option<reach::Place>,
     /// Record which statements are executed, and list those that never are
     #[arg(long, conflicts_with = "resume")]
@@ -134,6 +134,39 @@ pub struct Arguments {
     #[command(flatten)]
     pub output: OutputArguments,
 }
+
+/// Options that say which property is checked, how a violation is explained, or where the search
+/// takes place. A search for a statement has one worker on this machine, in memory, and its answer
+/// has no properties.
+const NOT_WITH_REACH: [&str; 27] = [
+    "resume",
+    "checkpoint",
+    "disk",
+    "processes",
+    "hosts",
+    "ltl",
+    "ctl",
+    "automaton",
+    "non_progress",
+    "only",
+    "no_deadlock",
+    "fair",
+    "shortest",
+    "cycles",
+    "slice",
+    "check_por",
+    "coverage",
+    "format",
+    "heuristic",
+    "explain_heuristic",
+    "causal",
+    "fewest_switches",
+    "witness",
+    "junit",
+    "sarif",
+    "owner",
+    "measure",
+];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -251,7 +284,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     } else if let (true, Some(answer)) = (arguments.output.json, &answer) {
         json::line(answer)
     } else {
-        let remark = checked.probe.as_ref().and_then(|probe| probe.remark(checked.steps.len())).or(clearer.remark.clone());
+        let of_probe = checked.probe.as_ref().and_then(|probe| probe.remark(checked.steps.len()));
+        let remarks: Vec<String> = of_probe.into_iter().chain(clearer.remark.clone()).collect();
+        let remark = (!remarks.is_empty()).then(|| remarks.join("\n"));
         let reduction = reduction_told(&checked, plan.passes.slice);
         let look = arguments.detail.look();
         let shown = checked.witness.as_ref();
@@ -259,7 +294,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let guided = checked.guided.as_ref().map(guided_text).unwrap_or_default();
         let coverage = checked.coverage.as_ref().map(|coverage| coverage_text(coverage, &look)).unwrap_or_default();
         let hints = hints::hints(&model, &plan, &checked);
-        let next = next::command(&checked.outcome.verdict, &model, arguments.trace.as_deref());
+        let next = next::command(&checked.outcome.verdict, &model, &plan, arguments.team.is_several(), arguments.trace.as_deref());
         let told = Told {
             steps: &checked.steps,
             essential: clearer.essential.as_ref(),
@@ -292,7 +327,7 @@ fn answer_json(model: &Model, plan: &Plan, checked: &Checked, clearer: &Clearer,
     let (steps, processes) = match &checked.outcome.verdict {
         Verdict::Violated(violation) => {
             let trace = &violation.trace;
-            let steps = json::steps(&checked.steps, &json::views(&model.narrator, trace));
+            let steps = json::steps(&checked.steps, json::views(&model.narrator, trace));
             (steps, json::processes(&model.narrator, trace.last_state()))
         }
         _ => (Vec::new(), Vec::new()),
@@ -308,7 +343,7 @@ fn answer_json(model: &Model, plan: &Plan, checked: &Checked, clearer: &Clearer,
     let mut answer = CheckJson::new(&checked.outcome, search, steps, advice, measured);
     answer.numbers.by_measure(model.measure.as_ref().map(|(_, text)| text.as_str()));
     let properties = json::properties(&checked.properties, Some(&model.narrator));
-    let witness = checked.witness.as_ref().map(|shown| json::steps(&shown.steps, &json::views(&model.narrator, &shown.trace)));
+    let witness = checked.witness.as_ref().map(|shown| json::steps(&shown.steps, json::views(&model.narrator, &shown.trace)));
     CheckJson {
         warnings: model.warnings.clone(),
         processes,

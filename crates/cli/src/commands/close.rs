@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 /// `everypath close`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The main module of the program
     pub program: PathBuf,
@@ -34,6 +35,12 @@ struct CloseJson {
     /// The program with its environment.
     text: String,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath close open.lf                    two values of each type
+  everypath close open.lf --values 3 -o closed.lf
+  everypath check open.lf --close";
 
 impl Asks for Arguments {
     fn schema() -> Option<Schema> {

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 
 /// `everypath conform`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
@@ -59,6 +60,11 @@ struct ConformJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath conform altbit.pch run.trace
+  everypath conform altbit.pch run.trace --step --code altbit    each event, with its line in C";
 
 impl Asks for Arguments {
     fn schema() -> Option<Schema> {

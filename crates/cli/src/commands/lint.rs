@@ -2,8 +2,8 @@
 //! wanted.
 
 use super::{Asks, schema_of};
-use crate::args::{ModelArguments, OutputArguments};
-use crate::failure::Failure;
+use crate::args::{LfArguments, OutputArguments, define};
+use crate::failure::{Failure, FixJson, fix_json};
 use crate::warnings::WarningArguments;
 use crate::{Exit, input, say, terminal};
 use clap::Args;
@@ -11,16 +11,24 @@ use report::json;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use source::{Diagnostic, Paint};
+use std::path::PathBuf;
 
 /// `everypath lint`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
+    /// The program, or `-` for standard input. The language is recognised by the file's ending or
+    /// its content
+    #[arg(required_unless_present = "list")]
+    pub model: Option<PathBuf>,
+    /// Define a name for the preprocessor
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
+    pub defines: Vec<(String, String)>,
     #[command(flatten)]
-    pub model: ModelArguments,
+    pub lf: LfArguments,
     #[command(flatten)]
     pub warnings: WarningArguments,
-    /// List the names of all warnings
+    /// List the names of all warnings; no model is read
     #[arg(long)]
     pub list: bool,
     #[command(flatten)]
@@ -31,12 +39,23 @@ const EXAMPLES: &str = "\
 Examples:
   everypath lint model.pml
   everypath lint model.pml -A unused-label -W all
-  everypath lint model.pml --list";
+  everypath lint --list";
 
 /// The answer as JSON.
 #[derive(JsonSchema, Serialize)]
 struct LintsJson {
     warnings: Vec<LintJson>,
+    /// With `--list`, all warnings that there are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    names: Vec<NameJson>,
+}
+
+/// The name of a warning.
+#[derive(JsonSchema, Serialize)]
+struct NameJson {
+    name: &'static str,
+    /// What the warning is about.
+    about: &'static str,
 }
 
 /// A warning.
@@ -52,6 +71,9 @@ struct LintJson {
     column: usize,
     /// A hint how to mend it.
     hint: Option<String>,
+    /// The change that would mend it, if one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<FixJson>,
     /// Whether it makes the command fail.
     denied: bool,
 }
@@ -68,14 +90,19 @@ impl Asks for Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if arguments.list {
+        if arguments.output.json {
+            let names = languages::LINTS.iter().map(|&(name, about)| NameJson { name, about }).collect();
+            say(&json::line(&LintsJson { warnings: Vec::new(), names }));
+            return Ok(Exit::Fine);
+        }
         let width = languages::LINTS.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         say(&languages::LINTS.iter().map(|(name, what)| format!("{name:<width$}  {what}\n")).collect::<String>());
         return Ok(Exit::Fine);
     }
     let policy = &arguments.warnings;
     policy.refuse_unknown()?;
-    let (map, warnings) =
-        input::lint(&arguments.model.model, &arguments.model.lf.define(&arguments.model.model, &arguments.model.defines)?)?;
+    let Some(model) = &arguments.model else { return Err(Failure::Call("a MODEL or `--list` is needed".to_owned())) };
+    let (map, warnings) = input::lint(model, &arguments.lf.define(model, &arguments.defines)?)?;
     let warnings = policy.given(warnings);
     let denied = warnings.iter().any(|warning| policy.is_denied(warning));
     let text = if arguments.output.json {
@@ -88,10 +115,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
                 line: place.line,
                 column: place.column,
                 hint: warning.hint.clone(),
+                fix: warning.fix.as_ref().map(|fix| fix_json(&map, fix)),
                 denied: policy.is_denied(warning),
             }
         };
-        json::line(&LintsJson { warnings: warnings.iter().map(one).collect() })
+        json::line(&LintsJson { warnings: warnings.iter().map(one).collect(), names: Vec::new() })
     } else if warnings.is_empty() {
         "no warnings\n".to_owned()
     } else {

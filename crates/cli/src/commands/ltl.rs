@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 /// `everypath ltl`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The formula, in SPIN's syntax: [] <> ! U W V X -> <-> && ||
     #[arg(required_unless_present = "file", allow_hyphen_values = true)]
@@ -51,6 +52,12 @@ pub enum AutomatonFormat {
     /// A picture
     Svg,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath ltl '[] (request -> <> answer)'
+  everypath ltl '[] (x == 0 -> <> done)' --negate --format never    what a search follows
+  everypath ltl '<> [] p' --format svg > automaton.svg";
 
 impl Asks for Arguments {
     fn schema() -> Option<Schema> {

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 /// `everypath measure`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
@@ -31,6 +32,11 @@ pub struct Arguments {
     #[command(flatten)]
     pub output: OutputArguments,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath measure model.pml
+  everypath check model.pml --measure 'x'    a sweep with a measure that was proposed";
 
 impl Asks for Arguments {
     fn schema() -> Option<Schema> {

@@ -184,7 +184,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             context_switches: context_switches(&steps),
             causal: essential.as_ref().map(CausalJson::from),
             code: code.as_ref().map(|code| in_code(&steps, code)),
-            trace: json::steps(&steps, &json::views(&narrator, &witness.trace)),
+            trace: json::steps(&steps, json::views(&narrator, &witness.trace)),
             loop_start: witness.trace.loop_start,
             processes: json::processes(&narrator, witness.trace.last_state()),
             model: witness.model,

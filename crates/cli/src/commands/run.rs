@@ -25,6 +25,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `everypath run`
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
     pub model: ModelArguments,
@@ -71,6 +72,12 @@ pub enum SchedulerName {
     /// Any process and any partner, by the seed
     Random,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  everypath run program.lf
+  everypath run program.lf --seed 1 --steps 100 --trace run.json
+  everypath run program.lf --monitor --ltl '[] true'";
 
 impl Asks for Arguments {
     fn schema() -> Option<Schema> {

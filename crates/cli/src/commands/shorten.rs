@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             steps: trace.steps.len(),
             shortest,
             states,
-            trace: steps.map(|steps| json::steps(steps, &json::views(&model.narrator, trace))),
+            trace: steps.map(|steps| json::steps(steps, json::views(&model.narrator, trace))),
             loop_start: steps.and(trace.loop_start),
         })
     } else {

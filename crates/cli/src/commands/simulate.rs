@@ -200,7 +200,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             skipped,
             end: end.name(),
             violation: if let End::Fault(fault) = &end { Some(fault.into()) } else { None },
-            trace: json::steps(&run.steps, &json::views(&model.narrator, &run.trace)),
+            trace: json::steps(&run.steps, json::views(&model.narrator, &run.trace)),
             values: values.into_iter().map(|named| (named.name, named.value)).collect(),
             processes: json::processes(&model.narrator, run.trace.last_state()),
         }));

@@ -1,6 +1,8 @@
 //! Runs the built program like a user, in a temporary folder, and checks its output.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod browser;
+
 use serde_json::Value;
 use std::fs;
 use std::io::Write;

@@ -191,7 +191,13 @@ impl Parser {
             ),
             _ => None,
         });
-        self.report(Diagnostic::error(self.span(), message).with_hint_opt(hint))
+        let hint = hint.unwrap_or_else(|| match self.previous() {
+            Some(Tok::Op(op)) if Binary::of(*op).is_some() => {
+                format!("{} needs a value on its right side, such as a number or a variable", Tok::Op(*op))
+            }
+            _ => "a number, a variable, or an expression in parentheses can stand here".to_owned(),
+        });
+        self.report(Diagnostic::error(self.span(), message).with_hint(hint))
     }
 
     /// `( e )` or `( c -> a : b )`.

@@ -249,7 +249,9 @@ impl Parser {
         }
         if !self.is_op(Op::RParen) {
             let message = format!("expected `)`, found {}", self.peek());
-            let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`");
+            let diagnostic = Diagnostic::error(self.span(), message)
+                .with_label(open, "to close this `(`")
+                .with_hint(format!("write `)` before {}", self.peek()));
             return Err(self.report(diagnostic));
         }
         self.advance();

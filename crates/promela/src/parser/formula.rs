@@ -211,7 +211,7 @@ impl Parser {
                 if !self.is_op(Op::RParen) {
                     let message = format!("expected `)` after the formula, found {}", self.peek());
                     let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`");
-                    let hint = self.hint_after_formula();
+                    let hint = self.hint_after_formula().or_else(|| Some(format!("write `)` before {}", self.peek())));
                     return Err(self.report(diagnostic.with_hint_opt(hint)));
                 }
                 self.advance();

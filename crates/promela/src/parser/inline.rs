@@ -41,7 +41,9 @@ impl Parser {
                     let name = definition.name.clone();
                     if let Some(old) = self.names.inlines.insert(name, Rc::clone(&definition)) {
                         let message = format!("the inline `{}` is defined twice", old.name);
-                        let diagnostic = Diagnostic::error(definition.span, message).with_label(old.span, "the first definition");
+                        let diagnostic = Diagnostic::error(definition.span, message)
+                            .with_label(old.span, "the first definition")
+                            .with_hint(crate::OTHER_NAME);
                         self.report(diagnostic);
                     }
                 }
@@ -122,7 +124,8 @@ impl Parser {
             let message =
                 format!("the inline `{}` takes {}, {} given", name.text, counted(definition.parameters.len(), "argument"), arguments.len());
             let diagnostic = Diagnostic::error(call, message).with_label(definition.span, "defined here");
-            return Err(self.report(diagnostic));
+            let hint = crate::number_hint(definition.parameters.len(), arguments.len(), "argument");
+            return Err(self.report(diagnostic.with_hint(hint)));
         }
         if self.inlines.iter().any(|c| c.name == name.text) {
             let diagnostic = Diagnostic::error(call, format!("the inline `{}` calls itself", name.text))

@@ -425,7 +425,8 @@ impl Parser {
         if let Some(reported) = self.bad_token() {
             return reported;
         }
-        let mut diagnostic = Diagnostic::error(self.span(), format!("{found} is not allowed outside a process"));
+        let mut diagnostic = Diagnostic::error(self.span(), format!("{found} is not allowed outside a process"))
+            .with_hint("a model consists of declarations, `proctype`, `init`, `ltl` and `never`; statements stand inside of processes");
         if let Tok::Name(name) = found {
             let words = [
                 "proctype",
@@ -587,7 +588,12 @@ impl Parser {
         }
         let fix = self.last_span().after();
         let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `{`").with_fix(fix, " }");
-        Err(self.report(diagnostic))
+        let hint = match self.peek() {
+            Tok::End => "write `}` where the block ends".to_owned(),
+            Tok::Key(_) => format!("write `}}` before {}, or where the block ends", self.peek()),
+            _ => "a block ends with `}`, and its statements are separated by `;`".to_owned(),
+        };
+        Err(self.report(diagnostic.with_hint(hint)))
     }
 
     /// Skips from an opening bracket past the one that closes it.

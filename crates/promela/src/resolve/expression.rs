@@ -217,7 +217,7 @@ impl Resolver<'_> {
             let header = &self.headers[process];
             let message = format!("`{}` takes {}, {} given", header.name, source::counted(wanted, "argument"), values.len());
             let diagnostic = Diagnostic::error(span, message).with_label(header.span, "defined here");
-            self.report(diagnostic);
+            self.report(diagnostic.with_hint(crate::number_hint(wanted, values.len(), "argument")));
             return Ex::Const(0);
         }
         Ex::Run { process, arguments: values, priority }

@@ -229,7 +229,7 @@ impl Resolver<'_> {
         for name in names {
             if let Some(first) = seen.insert(name.text.clone(), name.span) {
                 let message = format!("another property is called `{}`", name.text);
-                self.report(Diagnostic::error(name.span, message).with_label(first, "the other one"));
+                self.report(Diagnostic::error(name.span, message).with_label(first, "the other one").with_hint(crate::OTHER_NAME));
             }
         }
     }
@@ -344,7 +344,8 @@ impl Resolver<'_> {
             let what = if proctype.is_init { "`init`".to_owned() } else { format!("`{}`", old.name) };
             let diagnostic =
                 Diagnostic::error(proctype.name.span, format!("{what} is defined twice")).with_label(old.span, "the first definition");
-            self.report(diagnostic);
+            let hint = if proctype.is_init { "a model has one `init`: leave one of them out" } else { crate::OTHER_NAME };
+            self.report(diagnostic.with_hint(hint));
         }
         // The parameters are resolved twice: here for callers, and later with the body.
         let known = self.diagnostics.len();
@@ -396,7 +397,8 @@ impl Resolver<'_> {
             Some(count) => match self.constant(count) {
                 Some(n @ 0..=255) => n as u32,
                 Some(_) => {
-                    self.error(count.span, "there can be 255 processes at most");
+                    let hint = "use fewer: most errors appear with two or three processes of a kind";
+                    self.report(Diagnostic::error(count.span, "there can be 255 processes at most").with_hint(hint));
                     0
                 }
                 None => 0,

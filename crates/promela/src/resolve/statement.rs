@@ -341,7 +341,7 @@ impl Resolver<'_> {
         }
         let message = format!("a message of `{}` has {}, {given} given", part.name.text, counted(wanted, "field"));
         let diagnostic = if how == Fields::Sent && given > wanted {
-            Diagnostic::error(span, message)
+            Diagnostic::error(span, message).with_hint(crate::number_hint(wanted, given, "field"))
         } else {
             let what = match how {
                 Fields::Sent => "a send",

@@ -85,6 +85,7 @@ impl Resolver<'_> {
         if let Some(old) = self.type_names.get(&typedef.name.text).map(|&i| &self.types[i]) {
             let message = format!("the type `{}` is defined twice", old.name);
             let diagnostic = Diagnostic::error(typedef.name.span, message).with_label(old.span, "the first definition");
+            let diagnostic = diagnostic.with_hint(crate::OTHER_NAME);
             self.report(diagnostic);
             return;
         }
@@ -108,6 +109,7 @@ impl Resolver<'_> {
                 if let Some(old) = user.field(&variable.name.text) {
                     let message = format!("the field `{}` is declared twice", old.name);
                     let diagnostic = Diagnostic::error(variable.name.span, message).with_label(old.span, "the first declaration");
+                    let diagnostic = diagnostic.with_hint(crate::OTHER_NAME);
                     self.report(diagnostic);
                     continue;
                 }
@@ -187,7 +189,8 @@ impl Resolver<'_> {
         match self.constant(width) {
             Some(n @ 1..=31) => n as u8,
             Some(_) => {
-                self.error(width.span, "the width of an `unsigned` is from 1 to 31");
+                let hint = "a `byte` has 8 bits; an `int` has 32, one of them for the sign";
+                self.report(Diagnostic::error(width.span, "the width of an `unsigned` is from 1 to 31").with_hint(hint));
                 16
             }
             None => 16,

@@ -65,6 +65,7 @@ impl Resolver<'_> {
         if let Some(old) = old {
             let diagnostic =
                 Diagnostic::error(name.span, format!("`{}` is declared twice", name.text)).with_label(old.span, "the first declaration");
+            let diagnostic = diagnostic.with_hint(crate::OTHER_NAME);
             self.report(diagnostic);
         } else if self.mtypes.contains_key(&name.text) {
             let message = format!("`{}` is the name of a message", name.text);

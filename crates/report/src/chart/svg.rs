@@ -57,7 +57,7 @@ text{font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#
 .birth{stroke:#334e68;stroke-width:1.3;stroke-dasharray:3 3;fill:none}
 .loop{stroke:#6b21a8;stroke-width:1.5;stroke-dasharray:8 4}
 .again{font-size:12px;fill:#6b21a8;text-anchor:start}
-@media(prefers-color-scheme:dark){
+@media screen and (prefers-color-scheme:dark){
 .paper{fill:#12181f}
 text{fill:#e4e7eb}
 .step{fill:#1f2f40;stroke:#829ab1}

@@ -25,25 +25,29 @@
     var e = element.getBoundingClientRect(), b = box.getBoundingClientRect();
     if (e.top < b.top + 20 || e.bottom > b.bottom - 20) { box.scrollTop += e.top - b.top - b.height / 3; }
   }
+  // Steps have the numbers that they have in the whole path, of which the beginning may be missing.
+  var first = data.before, last = data.before + data.changes.length;
   function go(step) {
-    step = Math.max(0, Math.min(data.changes.length, step));
+    step = Math.max(first, Math.min(last, step));
     slider.value = step;
-    count.textContent = step + " / " + data.changes.length;
-    var told = step === 0 ? "the initial state" : data.told[step - 1];
+    count.textContent = step + " / " + last;
+    var at = step - first;
+    var told = at > 0 ? data.told[at - 1] : step === 0 ? "the initial state" : "after step " + step;
     now.textContent = told;
-    var changed = step === 0 ? {} : data.changes[step - 1];
+    var changed = at === 0 ? {} : data.changes[at - 1];
     values.textContent = "";
-    Object.keys(states[step]).forEach(function (name) {
+    Object.keys(states[at]).forEach(function (name) {
       var row = values.insertRow();
       row.insertCell().textContent = name;
-      row.insertCell().textContent = states[step][name];
+      row.insertCell().textContent = states[at][name];
       if (Object.prototype.hasOwnProperty.call(changed, name)) { row.className = "changed"; }
     });
     values.querySelectorAll("td").forEach(function (cell) { cell.className = "code"; });
-    var line = step === 0 ? "" : data.lines[step - 1];
+    var line = at === 0 ? "" : data.lines[at - 1];
     show(mark(line, "here", true), document.querySelector(".source"));
-    var row = mark("tr[data-step='" + step + "'], #chart-" + step, "current", true);
-    show(row, document.querySelector(".steps"));
+    var row = "tr[data-step='" + step + "']";
+    mark(row + ", #chart-" + step, "current", false);
+    show(document.querySelector(row), document.querySelector(".steps"));
     show(document.getElementById("chart-" + step), document.querySelector(".picture"));
   }
   slider.addEventListener("input", function () { go(Number(slider.value)); });
@@ -55,9 +59,9 @@
   document.addEventListener("keydown", function (event) {
     if (event.ctrlKey || event.altKey || event.metaKey) { return; }
     var step = Number(slider.value);
-    var keys = { ArrowRight: step + 1, ArrowLeft: step - 1, j: step + 1, k: step - 1, Home: 0, End: data.changes.length,
+    var keys = { ArrowRight: step + 1, ArrowLeft: step - 1, j: step + 1, k: step - 1, Home: first, End: last,
       PageDown: step + 10, PageUp: step - 10 };
     if (Object.prototype.hasOwnProperty.call(keys, event.key)) { go(keys[event.key]); event.preventDefault(); }
   });
-  go(data.changes.length);
+  go(last);
 })();

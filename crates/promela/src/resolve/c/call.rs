@@ -75,7 +75,7 @@ impl Lower<'_, '_> {
         };
         if function.parameters.len() != arguments.len() {
             let message = format!("`{name}` takes {}, {} given", source::counted(function.parameters.len(), "argument"), arguments.len());
-            return Err(self.wrong(e.span, message));
+            return Err(self.wrong_with(e.span, message, crate::number_hint(function.parameters.len(), arguments.len(), "argument")));
         }
         let recursive = self.is_recursive(&function);
         if recursive && self.pure {

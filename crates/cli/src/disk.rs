@@ -3,7 +3,9 @@
 //! Files are read and written in long sequential runs, and the system is told at once to drop them
 //! from its cache: a search reads far more than fits there, and keeps in memory the data that it
 //! needs again. A lock prevents two searches from using one folder; the system releases it when the
-//! process ends for any reason.
+//! process ends for any reason. The locked file also marks the folder as ours, and names the file of
+//! the saved search if that is elsewhere: files of others are never removed, and files of a saved
+//! search only by the search that resumes it.
 
 use crate::failure::Failure;
 use check::{FileReader, FileWriter, Folder, Saved};
@@ -16,8 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The name of the saved search in a folder.
 const SAVED: &str = "search.saved";
-/// The name of the file that says that a folder is in use.
+/// The name of the file that says that a folder is in use, how it begins, and how much of it is
+/// read.
 const LOCK: &str = "in-use";
+const MARK: &str = "states of a search by everypath\n";
+const MOST_MARK: u64 = 1 << 14;
 /// The ending of the names of files with states.
 const ENDING: &str = "run";
 /// Bytes that are written at a time.
@@ -73,6 +78,26 @@ impl Account {
     }
 }
 
+/// The files of saved searches, besides the one in the folder.
+#[derive(Clone, Copy, Default)]
+pub struct Savings<'s> {
+    /// The saved search that is resumed.
+    pub resumed: Option<&'s Path>,
+    /// The file to which the search is saved, if the user has named one.
+    pub elsewhere: Option<&'s Path>,
+}
+
+/// Whether a file is a saved search.
+fn is_saved(path: &Path) -> bool {
+    let mut head = Vec::new();
+    File::open(path).and_then(|file| file.take(16).read_to_end(&mut head)).is_ok() && Saved::is_one(&head)
+}
+
+/// Whether two names are those of one file.
+fn are_same(one: &Path, other: &Path) -> bool {
+    fs::canonicalize(one).ok().zip(fs::canonicalize(other).ok()).is_some_and(|(one, other)| one == other)
+}
+
 impl DiskFolder {
     /// Whether a folder holds a saved search.
     pub fn is_one(path: &Path) -> bool {
@@ -81,25 +106,51 @@ impl DiskFolder {
 
     /// The folder at `path`, which is created if it does not exist, for files of at most so many
     /// bytes. Files of a search that was not saved are removed; files of a saved search are only
-    /// for the search that resumes it.
-    pub fn new(path: &Path, most: Option<u64>, resumed: bool) -> Result<DiskFolder, Failure> {
+    /// for the search that resumes it. A folder with such files that no search has made is refused.
+    pub fn new(path: &Path, most: Option<u64>, savings: Savings<'_>) -> Result<DiskFolder, Failure> {
         let refuse = |error| Failure::write(path, error);
         fs::create_dir_all(path).map_err(refuse)?;
+        let mut mark = Vec::new();
+        if let Ok(file) = File::open(path.join(LOCK)) {
+            file.take(MOST_MARK).read_to_end(&mut mark).map_err(refuse)?;
+        }
+        let marked = mark.strip_prefix(MARK.as_bytes());
+        let files = files(path).map_err(refuse)?;
+        if marked.is_none() && (!mark.is_empty() || !files.is_empty()) {
+            let which = if files.is_empty() { LOCK.to_owned() } else { format!("*.{ENDING}") };
+            return Err(Failure::Call(format!(
+                "{} holds files of another kind with the names of files of states ({which}): choose another folder",
+                path.display()
+            )));
+        }
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path.join(LOCK)).map_err(refuse)?;
         if lock.try_lock().is_err() {
             return Err(Failure::Call(format!("another search uses the folder {}: choose another one", path.display())));
         }
-        let mut head = Vec::new();
-        let saved = File::open(path.join(SAVED)).and_then(|file| file.take(16).read_to_end(&mut head));
-        if !resumed && saved.is_ok() && Saved::is_one(&head) {
-            return Err(Failure::Call(format!(
-                "{0} holds a saved search: continue it (`--resume {0}`), remove it, or choose another folder",
-                path.display()
-            )));
+        let own = path.join(SAVED);
+        let named =
+            marked.filter(|name| !name.is_empty() && !files.is_empty()).map(|name| PathBuf::from(String::from_utf8_lossy(name).as_ref()));
+        let saved = if is_saved(&own) { Some(own.clone()) } else { named.filter(|named| is_saved(named)) };
+        if let Some(saved) = saved.filter(|saved| !savings.resumed.is_some_and(|resumed| are_same(resumed, saved))) {
+            let (folder, file) = (path.display(), saved.display());
+            return Err(Failure::Call(if saved == own {
+                format!("{folder} holds a saved search: continue it (`--resume {folder}`), remove it, or choose another folder")
+            } else {
+                format!(
+                    "{folder} holds the states of the search saved in {file}: continue it (`--resume {file} --disk {folder}`), remove that \
+                     file, or choose another folder"
+                )
+            }));
         }
+        // As long as the folder has no saved search, its files are those of the one that is named.
+        let elsewhere = savings.elsewhere.or(savings.resumed).filter(|file| !are_same(file, &own));
+        let elsewhere = elsewhere.and_then(|file| std::path::absolute(file).ok()).unwrap_or_default();
+        let text = format!("{MARK}{}", elsewhere.to_string_lossy());
+        (&lock).write_all(text.as_bytes()).and_then(|()| lock.set_len(text.len() as u64)).map_err(refuse)?;
+        let resumed = savings.resumed.is_some();
         let account = Account { most, ..Account::default() };
         let folder = DiskFolder { path: path.to_owned(), temporary: false, account: Arc::new(account), _lock: lock };
-        for number in folder.files().map_err(refuse)? {
+        for number in files {
             if resumed {
                 let len = fs::metadata(folder.file(number)).map_err(refuse)?.len();
                 folder.account.lens().insert(number, len);
@@ -114,9 +165,19 @@ impl DiskFolder {
     /// A folder among the system's temporary files, for this search only.
     pub fn temporary() -> Result<DiskFolder, Failure> {
         let path = std::env::temp_dir().join(format!("everypath-disk-{}", std::process::id()));
-        let mut folder = DiskFolder::new(&path, None, false)?;
+        let mut folder = DiskFolder::new(&path, None, Savings::default())?;
         folder.temporary = true;
         Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether its files are in memory and not on a disk.
+    pub fn is_in_memory(&self) -> bool {
+        is_in_memory(&self.path)
     }
 
     /// The file of the saved search, if the folder has one.
@@ -134,12 +195,39 @@ impl DiskFolder {
     }
 
     fn file(&self, number: u64) -> PathBuf {
-        self.path.join(format!("{number:08}.{ENDING}"))
+        self.path.join(file_name(number))
     }
 
     fn named(&self, error: io::Error) -> io::Error {
         io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
     }
+}
+
+fn file_name(number: u64) -> String {
+    format!("{number:08}.{ENDING}")
+}
+
+/// The numbers of the files of states in a folder.
+fn files(folder: &Path) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.split_once('.')?.0.parse().ok());
+        numbers.extend(number.filter(|&number| name.to_str() == Some(file_name(number).as_str())));
+    }
+    Ok(numbers)
+}
+
+/// Whether a file system keeps its files in memory: `tmpfs` and `ramfs`.
+#[cfg(target_os = "linux")]
+fn is_in_memory(path: &Path) -> bool {
+    const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+    rustix::fs::statfs(path).is_ok_and(|system| IN_MEMORY.contains(&(system.f_type as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_in_memory(_: &Path) -> bool {
+    false
 }
 
 impl Drop for DiskFolder {
@@ -174,18 +262,16 @@ impl Folder for DiskFolder {
     }
 
     fn sync(&self, number: u64) -> io::Result<()> {
-        File::open(self.file(number)).and_then(|file| file.sync_data()).map_err(|error| self.named(error))
+        File::open(self.file(number)).and_then(|file| file.sync_data()).map_err(|error| self.named(error))?;
+        // Its name must reach the disk too. Where folders cannot be opened, that must suffice.
+        if let Ok(folder) = File::open(&self.path) {
+            let _ = folder.sync_all();
+        }
+        Ok(())
     }
 
     fn files(&self) -> io::Result<Vec<u64>> {
-        let mut numbers = Vec::new();
-        for entry in fs::read_dir(&self.path)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|ending| ending == ENDING) {
-                numbers.extend(path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok()));
-            }
-        }
-        Ok(numbers)
+        files(&self.path)
     }
 
     fn written(&self) -> u64 {
@@ -319,8 +405,9 @@ mod tests {
     #[test]
     fn a_folder_keeps_its_files_and_its_limit() {
         let path = std::env::temp_dir().join(format!("everypath-disk-test-{}", std::process::id()));
-        let folder = DiskFolder::new(&path, Some(1 << 20), false).expect("a folder");
-        assert!(DiskFolder::new(&path, None, false).is_err(), "it is in use");
+        let new = Savings::default();
+        let folder = DiskFolder::new(&path, Some(1 << 20), new).expect("a folder");
+        assert!(DiskFolder::new(&path, None, new).is_err(), "it is in use");
         let mut file = folder.create(7).expect("a file");
         let bytes: Vec<u8> = (0..300_000_u32).map(|n| n as u8).collect();
         file.append(&bytes).expect("room");
@@ -337,10 +424,10 @@ mod tests {
         drop(file);
         assert_eq!((folder.files().expect("a folder"), folder.occupied()), (vec![7], 300_000));
         drop(folder);
-        let folder = DiskFolder::new(&path, None, true).expect("a folder");
+        let folder = DiskFolder::new(&path, None, Savings { resumed: Some(&path.join("gone")), ..new }).expect("a folder");
         assert_eq!(folder.occupied(), 300_000);
         drop(folder);
-        let folder = DiskFolder::new(&path, None, false).expect("a folder");
+        let folder = DiskFolder::new(&path, None, new).expect("a folder");
         assert_eq!(folder.files().expect("a folder"), [0; 0], "nobody can come back to them");
         folder.finish();
         let _ = fs::remove_dir(&path);

@@ -195,6 +195,9 @@ impl Session {
         if let Some(disk) = disk.as_ref().filter(|_| !unfinished) {
             disk.finish();
         }
+        if let Some(levels) = &levels {
+            team::tidy_levels(Path::new(&levels.path), !unfinished);
+        }
         let file = checkpoint.as_deref().filter(|_| unfinished && !cut_off && there);
         if let Some(path) = saving.checkpoint.as_deref().filter(|_| cut_off) {
             let before = if there { ", and the file there was saved before its end" } else { "" };
@@ -221,17 +224,23 @@ impl Session {
     /// The folder for states, if one is needed.
     fn disk(&self, saving: &SavingArguments) -> Result<Option<DiskFolder>, Failure> {
         let resumed = saving.resume.as_deref().map(disk::saved_in);
-        let resumed = resumed.as_deref().and_then(Path::parent).filter(|folder| DiskFolder::is_one(folder));
-        if saving.disk.is_some() || resumed.is_some() || self.plan.store == StoreKind::Disk {
-            // When memory is used up, the search must become smaller.
-            check::return_freed_memory();
+        let old = resumed.as_deref().and_then(Path::parent).filter(|folder| DiskFolder::is_one(folder));
+        let saving_to = disk::Savings { resumed: resumed.as_deref(), elsewhere: saving.checkpoint.as_deref() };
+        let folder = match (&saving.disk, old) {
+            (Some(Place { folder, most }), _) => DiskFolder::new(folder, *most, saving_to)?,
+            (None, Some(folder)) => DiskFolder::new(folder, None, saving_to)?,
+            (None, None) if self.plan.store == StoreKind::Disk => DiskFolder::temporary()?,
+            (None, None) => return Ok(None),
+        };
+        // When memory is used up, the search must become smaller.
+        check::return_freed_memory();
+        if folder.is_in_memory() {
+            self.ticker.notice(&format!(
+                "{} is a file system in memory: what is written there takes memory beyond the limit; `--disk FOLDER` names a folder on a disk",
+                folder.path().display()
+            ));
         }
-        match (&saving.disk, resumed) {
-            (Some(Place { folder, most }), _) => DiskFolder::new(folder, *most, saving.resume.is_some()).map(Some),
-            (None, Some(folder)) => DiskFolder::new(folder, None, true).map(Some),
-            (None, None) if self.plan.store == StoreKind::Disk => DiskFolder::temporary().map(Some),
-            (None, None) => Ok(None),
-        }
+        Ok(Some(folder))
     }
 
     /// The checkpoints of several processes, if they are written or resumed from.
@@ -265,7 +274,8 @@ impl Session {
     }
 
     /// Several processes write the state space in fragments.
-    pub fn fragments(mut self, folder: &str) -> Result<(Session, Outcome), Failure> {
+    pub fn fragments(mut self, folder: &str, saving: &SavingArguments) -> Result<(Session, Outcome), Failure> {
+        check::refuse_several(&self.plan, false, saving.disk.is_some())?;
         self.plan.limits.time = self.patience.left();
         let crew = self.crew.as_ref().map(|gathered| &gathered.crew);
         let surroundings = Surroundings { cancel: self.cancel.clone(), observer: &*self.ticker, crew, ..Surroundings::default() };

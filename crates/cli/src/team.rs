@@ -8,7 +8,7 @@ use crate::{input, interrupt, memory, quantity};
 use check::{Crew, Errand, FarCycles, FarStart, Levels, Owner, Plan, Reply, Spread, Subject};
 use clap::Args;
 use contract::Observer;
-use distribute::{Assembly, Place, SECRET_MIN, Secret, Serve, join};
+use distribute::{Assembly, Place, SECRET_MIN, Secret, Serve, join, may_be_part};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -294,19 +294,51 @@ impl check::LevelFiles for Files {
     }
 
     fn complete(&self, levels: &Levels, depth: u64, workers: u64) -> std::io::Result<()> {
-        let before = read_level(Path::new(&levels.path)).ok().flatten();
         let partial = PathBuf::from(format!("{}.partial", levels.path));
         let mut file = std::fs::File::create(&partial)?;
         file.write_all(&levels.head)?;
         write!(file, "{LEVEL} {depth} {workers}")?;
         file.sync_all()?;
         std::fs::rename(&partial, &levels.path)?;
-        // The parts that were valid until now are not needed any more.
-        if let Some((depth, workers)) = before.filter(|&before| before != (depth, workers)) {
-            (0..workers).for_each(|worker| drop(std::fs::remove_file(part(&levels.path, depth, worker))));
-        }
+        // Earlier parts are not needed any more: those that were valid until now, and those of a
+        // level that was never complete. Other workers may be writing later ones.
+        remove_parts(Path::new(&levels.path), |at, worker| at > depth || at == depth && worker < workers);
         Ok(())
     }
+}
+
+/// Removes the parts of the checkpoint `path` except those to `keep`, by level and worker. A file
+/// that is not a part is left alone, whatever its name.
+fn remove_parts(path: &Path, keep: impl Fn(u64, u64) -> bool) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let numbers = |text: &str| {
+            let (depth, worker) = text.strip_prefix(name)?.strip_prefix('.')?.split_once('.')?;
+            Some((depth.parse::<u64>().ok()?, worker.parse::<u64>().ok()?))
+        };
+        let Some((depth, worker)) = entry.file_name().to_str().and_then(numbers) else { continue };
+        let mut head = Vec::new();
+        let read = std::fs::File::open(entry.path()).and_then(|file| file.take(16).read_to_end(&mut head));
+        if !keep(depth, worker)
+            && entry.path() == part(&folder.join(name).to_string_lossy(), depth, worker)
+            && read.is_ok()
+            && may_be_part(&head)
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Removes the parts of a checkpoint that nobody needs when a search has ended: all of them and the
+/// checkpoint itself if it has its answer, or else those of levels that were not completed.
+pub fn tidy_levels(path: &Path, has_answer: bool) {
+    let level = read_level(path).ok().flatten();
+    if has_answer && level.is_some() {
+        let _ = std::fs::remove_file(path);
+    }
+    let kept = level.filter(|_| !has_answer);
+    remove_parts(path, |depth, worker| kept.is_some_and(|(at, workers)| at == depth && worker < workers));
 }
 
 /// The level and the number of workers in a checkpoint of several processes; `None` if the file is

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{DEADLOCK, Folder, LOST_UPDATE, signal};
+use contract::testing::Random;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -117,6 +119,21 @@ fn fragments_are_merged_to_the_graph() {
             }
         }
     }
+    // A random graph and its merged fragments are the same graph, label by label.
+    for seed in 0..4 {
+        folder.write("random.aut", random_graph(seed));
+        let pieces = format!("random{seed}");
+        let processes = (2 + seed % 3).to_string();
+        folder.run(&["space", "random.aut", "--processes", &processes, "--threads", "1", "-o", &pieces]).exits(0);
+        folder.run(&["merge", &pieces, "-o", "joined.aut"]).exits(0);
+        folder.run(&["space", "random.aut", "-o", "whole.aut"]).exits(0);
+        assert_same_graph(&folder.read("whole.aut"), &folder.read("joined.aut"));
+    }
+    folder.write("formulas.pml", FORMULAS);
+    folder.run(&["space", "formulas.pml", "-o", "whole.aut"]).exits(0);
+    folder.run(&["space", "formulas.pml", "--processes", "3", "--threads", "1", "-o", "small"]).exits(0);
+    folder.run(&["merge", "small", "-o", "joined.aut"]).exits(0);
+    assert_same_graph(&folder.read("whole.aut"), &folder.read("joined.aut"));
     // A fragment that is cut or missing is refused.
     let piece = folder.path("pieces3/fragment-1.piece");
     let bytes = std::fs::read(&piece).expect("a fragment");
@@ -127,6 +144,87 @@ fn fragments_are_merged_to_the_graph() {
     assert_eq!(folder.run(&["merge", "pieces3", "-o", "cut.lts"]).code, 2);
     // Existing files are not overwritten.
     assert_eq!(folder.run(&["space", "turns.pml", "--processes", "2", "-o", "pieces2"]).code, 2);
+}
+
+/// A graph in which every state is reachable, with few labels and many equal ones.
+fn random_graph(seed: u64) -> String {
+    let mut random = Random(seed * 31 + 7);
+    let states = 20 + random.below(150);
+    let mut edges: Vec<(u64, u64)> = (1..states).map(|state| (random.below(state), state)).collect();
+    edges.extend((0..states).map(|_| (random.below(states), random.below(states))));
+    let lines = edges.iter().map(|(from, to)| format!("({from}, \"{}\", {to})\n", ["a", "b", "c"][random.below(3) as usize]));
+    let lines: String = lines.collect();
+    format!("des (0, {}, {states})\n{lines}", edges.len())
+}
+
+/// The first state, the number of states, and the edges with their labels, of a graph in a file. A
+/// mark of a state is an edge from it to itself.
+fn edges_of(text: &str) -> (usize, usize, Vec<(usize, String, usize)>) {
+    let inside = |line: &str| line.split_once('(').map_or(String::new(), |(_, rest)| rest.trim_end_matches(')').to_owned());
+    let number = |text: &str| text.trim().parse::<usize>().unwrap_or_else(|_| panic!("{text}"));
+    let mut lines = text.lines();
+    let head = inside(lines.next().expect("a head"));
+    let head: Vec<&str> = head.split(',').collect();
+    let mut edges = Vec::new();
+    for line in lines {
+        let content = inside(line);
+        let (from, rest) = content.split_once(',').expect("an edge");
+        if line.starts_with("state") {
+            edges.extend(rest.split("\", \"").map(|mark| (number(from), format!("mark {}", mark.trim_matches([' ', '"'])), number(from))));
+        } else {
+            let (label, to) = rest.rsplit_once(',').expect("an edge");
+            edges.push((number(from), label.trim().to_owned(), number(to)));
+        }
+    }
+    (number(head[0]), number(head[2]), edges)
+}
+
+/// Compares two graphs whose states have different numbers: states are divided by the labels and
+/// the classes of the states that they lead to and come from, until nothing changes; then each class
+/// must have as many states of one graph as of the other, and the first states are in one class.
+fn assert_same_graph(one: &str, other: &str) {
+    let ((first, states, mut edges), (second, others, more)) = (edges_of(one), edges_of(other));
+    assert_eq!((states, edges.len()), (others, more.len()));
+    edges.extend(more.into_iter().map(|(from, label, to)| (from + states, label, to + states)));
+    let mut classes = vec![0; 2 * states];
+    (classes[first], classes[states + second]) = (1, 1);
+    let mut known = 0;
+    loop {
+        let mut around: Vec<Vec<(bool, &str, usize)>> = vec![Vec::new(); 2 * states];
+        for (from, label, to) in &edges {
+            around[*from].push((true, label, classes[*to]));
+            around[*to].push((false, label, classes[*from]));
+        }
+        around.iter_mut().for_each(|list| list.sort_unstable());
+        let mut numbers = BTreeMap::new();
+        let next: Vec<usize> = (0..2 * states)
+            .map(|state| {
+                let fresh = numbers.len();
+                *numbers.entry((classes[state], around[state].clone())).or_insert(fresh)
+            })
+            .collect();
+        let count = numbers.len();
+        classes = next;
+        if count == known {
+            break;
+        }
+        known = count;
+    }
+    let mut balance = vec![0_i64; known];
+    classes.iter().enumerate().for_each(|(state, &class)| balance[class] += if state < states { 1 } else { -1 });
+    assert!(balance.iter().all(|&surplus| surplus == 0), "the graphs differ");
+}
+
+/// Graphs that differ in one label or in one target are noticed.
+#[test]
+fn graphs_that_differ_are_told_apart() {
+    let text = random_graph(3);
+    assert_same_graph(&text, &text);
+    for (from, to) in [("\"a\"", "\"b\""), (", 7)", ", 8)")] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(text, changed);
+        assert!(std::panic::catch_unwind(|| assert_same_graph(&text, &changed)).is_err(), "{from}");
+    }
 }
 
 fn children(process: &Child) -> Vec<u32> {
@@ -332,6 +430,8 @@ fn what_processes_cannot_do_is_said() {
     assert!(!folder.has("states"));
     assert_eq!(folder.run(&["space", "turns.pml", "--processes", "2", "--store", "bits", "-o", "pieces"]).code, 2);
     assert!(!folder.has("pieces/fragment-0.piece"));
+    let run = folder.run(&["space", "turns.pml", "--processes", "2", "--disk", "states", "-o", "pieces"]).exits(2);
+    assert!(run.err.contains("leave out `--disk`") && !folder.has("states"), "{run:?}");
     // A process that is created later may own states.
     folder.write("created.pml", "byte x; proctype P() { x++ } init { run P(); run P() }");
     assert_eq!(folder.run(&["check", "created.pml", "--processes", "2", "--owner", "process:2"]).code, 0);
@@ -364,17 +464,20 @@ fn a_search_goes_on_after_a_death_with_another_number_of_workers() {
         }
         let _ = child.wait();
         assert!(folder.has("saved"), "nothing was saved");
+        // One process alone cannot read it, and says so.
+        let run = folder.run(&["space", "--resume", "saved"]).exits(2);
+        assert!(run.err.contains("by several processes"), "{run:?}");
+        // Parts of levels that were never complete, and a file that only looks like one.
+        folder.write("saved.0.7", "everypath-level1, and the first states");
+        folder.write("saved.90000.1", "everypath");
+        folder.write("saved.3.77", "notes");
         let resumed = numbers(&folder, &["space", "--resume", "saved", "--threads", "1", "--processes", second, "--json"]);
         for number in ["states", "transitions", "depth"] {
             assert_eq!(resumed[number], alone[number], "{number}: {resumed}");
         }
-        // One process alone cannot read it, and says so.
-        assert_eq!(folder.run(&["space", "--resume", "saved"]).code, 2);
-        for entry in std::fs::read_dir(folder.path("")).expect("a folder").flatten() {
-            if entry.file_name().to_string_lossy().starts_with("saved") {
-                std::fs::remove_file(entry.path()).expect("writable");
-            }
-        }
+        let files = std::fs::read_dir(folder.path("")).expect("a folder").flatten().map(|file| file.file_name().into_string());
+        let left: Vec<String> = files.flatten().filter(|name| name.starts_with("saved")).collect();
+        assert_eq!(left, ["saved.3.77"], "the search has its answer");
     }
 }
 

@@ -50,7 +50,7 @@ pub use owner::{Owners, PartOf};
 pub use reach::{Counts, Thrift, Work};
 pub use rehearse::{Rehearsal, act, rehearse};
 pub use report::Part;
-pub use save::{OpenPart, Resume, Saving, WritePart};
+pub use save::{OpenPart, Resume, Saving, WritePart, may_be_part};
 pub use seat::Seat;
 pub use shared::{Published, Shared};
 pub use team::{Assembly, Lost, Place, Serve, Team, TeamError, join};

@@ -63,6 +63,12 @@ impl From<io::Error> for PartError {
 }
 
 const MAGIC: &[u8; 16] = b"everypath-level1";
+/// Whether a file that begins with these bytes, at most sixteen of them, may be a part of a
+/// checkpoint, perhaps one that was not written to its end.
+pub fn may_be_part(head: &[u8]) -> bool {
+    MAGIC.starts_with(head)
+}
+
 /// The longest record.
 const RECORD_MAX: u64 = 1 << 28;
 

@@ -243,7 +243,7 @@ fn processes_find_what_there_is() {
 /// has to wait for its turn, and is admitted.
 #[test]
 fn silent_connections_keep_nobody_out() {
-    in_company(2, 1, 90, |team| drop(compare(team, 3)));
+    in_company(2, 1, 90, |team| _ = compare(team, 3));
 }
 
 /// A search that is cut off has come as deep as that of one process.

@@ -18,7 +18,7 @@ use crate::frontier::{Frontier, Sink};
 use crate::gather::Gathering;
 use crate::links::{Link, MOST_WORKERS};
 use crate::monitor::{Monitor, WorkerCounts};
-use crate::on_disk_saved::{Manifest, Relay, pipe, read};
+use crate::on_disk_saved::{Manifest, read, remove_files};
 use crate::on_disk_trace::{Levels, way_to};
 use crate::parts::together;
 use crate::retrace::{unviolated, violated};
@@ -27,14 +27,13 @@ use crate::sync::lock;
 use crate::task::Task;
 use crate::visited_runs::{Fate, Filtered, VisitedRuns};
 use contract::{
-    Answer, Budgeted, Disk, Fault, Finding, FullExpansion, Limits, NoProperty, Outcome, StateId, Statistics, StopReason, StoreWorker,
-    Successors, System, Trace, TraceStep, Verdict, ViolationKind,
+    Answer, Disk, Fault, Finding, FullExpansion, Limits, NoProperty, Outcome, StateId, Statistics, StopReason, StoreWorker, Successors,
+    System, Trace, TraceStep, Verdict, ViolationKind,
 };
 use runs::{Cursor, Run, Shelf};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
@@ -96,69 +95,27 @@ pub(crate) fn way_from_beginning<S: System + Clone>(
 pub fn resume_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, from: &mut dyn Read) -> Result<Outcome, CheckpointError> {
     let mut from = Some(from);
     let mut begin = |gathering: &Gathering<'_>, monitor: &Monitor<'_>| match from.take() {
-        Some(from) => read(Reader::new(from, monitor.patience().clone()), task.label, gathering).map(Beginning::From),
+        Some(from) => {
+            let manifest = read(Reader::new(from, monitor.patience().clone()), task.label, gathering)?;
+            // The results of files written after the checkpoint are computed again.
+            let known = manifest.files();
+            remove_files(gathering.shelf.folder(), |number| !known.contains(&number));
+            Ok(Beginning::From(manifest))
+        }
         None => Ok(Beginning::Anew),
     };
     search(system, task, &mut begin, &|_| false, None)
 }
 
-/// Searches with `first`, which gets a task with checkpoints, and continues on disk if it runs out
-/// of memory.
-pub fn then_on_disk<S: System + Clone>(system: &S, task: &Task<'_>, first: impl FnOnce(&Task<'_>) -> Outcome) -> Outcome {
-    let relay = Relay::new(task.checkpoints);
-    let begun = Instant::now();
-    // Moving the states also takes some memory.
-    let share = |memory: u64| memory / 20 * 17;
-    let limits = Limits { memory: task.limits.memory.map(share), ..task.limits };
-    let mut moved = None;
-    let outcome = std::thread::scope(|scope| {
-        let (mut from, to) = pipe();
-        let (finished, first_is_over) = channel::<()>();
-        relay.send_to(to);
-        // The states are read while they are written. The search continues when the first one has
-        // freed its memory.
-        let move_on = {
-            let (system, relay) = (system.clone(), &relay);
-            move || {
-                if !from.wait() {
-                    return None;
-                }
-                let time = task.limits.time.map(|time| time.saturating_sub(begun.elapsed()));
-                let task = Task { limits: Limits { time, ..task.limits }, ..task.clone() };
-                let mut begin = |gathering: &Gathering<'_>, monitor: &Monitor<'_>| {
-                    gathering.leave_room(limits.memory.unwrap_or(0));
-                    let manifest = read(Reader::new(&mut from, monitor.patience().clone()), task.label, gathering)?;
-                    relay.close();
-                    // Nothing is ever sent; dropping the other end is the signal.
-                    let _ = first_is_over.recv();
-                    gathering.leave_room(0);
-                    Ok(Beginning::From(manifest))
-                };
-                Some(search(&system, &task, &mut begin, &|_| false, None))
-            }
-        };
-        let second = std::thread::Builder::new().spawn_scoped(scope, move_on);
-        let outcome = first(&Task { limits, checkpoints: Some(&relay), ..task.clone() });
-        relay.close();
-        drop(finished);
-        moved = second.ok().and_then(|second| second.join().ok()).flatten();
-        outcome
-    });
-    match moved {
-        Some(Ok(mut later)) if outcome.verdict == Verdict::Unknown(StopReason::Memory) => {
-            later.statistics.elapsed = begun.elapsed();
-            later
-        }
-        Some(Err(error)) if outcome.verdict == Verdict::Unknown(StopReason::Memory) => failed(error),
-        _ => outcome,
-    }
-}
-
-fn failed(error: CheckpointError) -> Outcome {
-    match error {
-        CheckpointError::GivenUp(outcome) => *outcome,
-        error => Outcome { verdict: Verdict::Unknown(StopReason::Storage(error.to_string())), statistics: Statistics::default() },
-    }
+/// The outcome of a search that could not begin on disk.
+pub(crate) fn failed(error: CheckpointError) -> Outcome {
+    let why = match error {
+        CheckpointError::GivenUp(outcome) => return *outcome,
+        CheckpointError::Read(error) => error.to_string(),
+        error => error.to_string(),
+    };
+    let statistics = Statistics { disk: Some(Disk::default()), ..Statistics::default() };
+    Outcome { verdict: Verdict::Unknown(StopReason::Storage(why)), statistics }
 }
 
 /// The point at which a search begins.
@@ -228,15 +185,15 @@ impl Sink for Elsewhere {
 }
 
 /// Determines the point at which a search begins, from the shared data and the monitor.
-type Begin<'b> = dyn FnMut(&Gathering<'_>, &Monitor<'_>) -> Result<Beginning, CheckpointError> + 'b;
+pub(crate) type Begin<'b> = dyn FnMut(&Gathering<'_>, &Monitor<'_>) -> Result<Beginning, CheckpointError> + 'b;
 
 /// A state that is looked for.
-type Goal<'g> = dyn Fn(&[u8]) -> bool + Sync + 'g;
+pub(crate) type Goal<'g> = dyn Fn(&[u8]) -> bool + Sync + 'g;
 
 /// Searches until all states are visited, a violation is found, or `goal` accepts a state, which
 /// then counts as a violation. If the search is complete and finds nothing, the states stay on disk
 /// in `visited`.
-fn search<S: System + Clone>(
+pub(crate) fn search<S: System + Clone>(
     system: &S,
     task: &Task<'_>,
     begin: &mut Begin<'_>,

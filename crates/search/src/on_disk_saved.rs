@@ -1,24 +1,19 @@
-//! Checkpoints of a search on disk, and the transition from a search in memory to one on disk.
+//! Checkpoints of a search on disk.
 //!
 //! A checkpoint names runs: the runs of the visited states, of the level, and of the states
 //! gathered for the next level, and the blocks of the level that remain. The files exist already. A
-//! search in memory that runs out of memory is taken over through its own checkpoint, which is read
-//! through a pipe while it is written, and never stored. For the same reason a checkpoint that was
-//! made in memory can be continued on disk.
+//! checkpoint that was made in memory is adopted: its states move to disk.
 
-use crate::checkpoint::{CheckpointError, Checkpoints, Reader, SavedCounts, SavedOrder, Writer};
+use crate::checkpoint::{CheckpointError, Reader, SavedCounts, SavedOrder, Writer};
 use crate::gather::{Gatherer, Gathering};
 use crate::links::Links;
 use crate::on_disk::{FROM_MEMORY, Unit};
-use crate::sync::lock;
 use crate::visited_runs::Patient;
-use contract::{StopReason, Store, StoreWorker};
+use contract::{Store, StoreWorker};
 use runs::{Folder, Merge, Run, RunWriter};
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::io::{self, Write};
+use std::sync::Arc;
 
 /// The progress of a search on disk.
 #[derive(Default)]
@@ -66,7 +61,8 @@ impl Manifest {
     }
 }
 
-/// Reads the progress of a search on disk, or of one in memory, whose states then move to disk.
+/// Reads the progress of a search on disk, or of one in memory, whose states then move to disk. Other
+/// files in the folder are left alone.
 pub(crate) fn read(mut reader: Reader<'_>, label: &[u8], gathering: &Gathering<'_>) -> Result<Manifest, CheckpointError> {
     let (order, counts) = reader.header(label)?;
     match order {
@@ -99,11 +95,6 @@ fn read_manifest(mut reader: Reader<'_>, counts: SavedCounts, folder: &dyn Folde
     let manifest = Manifest { counts, base, visited, level, carry, spills, rest };
     if manifest.visited.iter().map(|run| run.states()).sum::<u64>() != manifest.counts.states {
         return Err(CheckpointError::Damaged);
-    }
-    // The results of files written after the checkpoint are computed again.
-    let known = manifest.files();
-    for number in folder.files()?.into_iter().filter(|number| !known.contains(number)) {
-        folder.remove(number)?;
     }
     Ok(manifest)
 }
@@ -152,6 +143,13 @@ fn adopt(mut reader: Reader<'_>, mut counts: SavedCounts, gathering: &Gathering<
     Ok(Manifest { base, counts, visited, level, carry, spills: Vec::new(), rest })
 }
 
+/// Removes the files with these numbers. A file that cannot be removed is not an error.
+pub(crate) fn remove_files(folder: &dyn Folder, which: impl Fn(u64) -> bool) {
+    for number in folder.files().unwrap_or_default().into_iter().filter(|&number| which(number)) {
+        let _ = folder.remove(number);
+    }
+}
+
 fn put(worker: &mut Gatherer<'_>, state: &[u8], gathering: &Gathering<'_>) -> Result<(), CheckpointError> {
     let hash = worker.hash(state);
     worker.insert(hash, state).map(drop).map_err(|full| match gathering.trouble() {
@@ -174,119 +172,4 @@ fn sorted(worker: &mut Gatherer<'_>, gathering: &Gathering<'_>) -> io::Result<Ve
     gathering.clear_spills();
     gathering.sweep_up(&BTreeSet::new());
     Ok(writer.finish()?.map(Arc::new).into_iter().collect())
-}
-
-/// Checkpoints of a search in memory that continues on disk when its memory is used up: that
-/// checkpoint goes into a pipe, and all others to the caller's checkpoints.
-pub(crate) struct Relay<'c> {
-    checkpoints: Option<&'c dyn Checkpoints>,
-    pipe: Mutex<Option<PipeWriter>>,
-    closed: AtomicBool,
-}
-
-impl<'c> Relay<'c> {
-    pub fn new(checkpoints: Option<&'c dyn Checkpoints>) -> Relay<'c> {
-        Relay { checkpoints, pipe: Mutex::new(None), closed: AtomicBool::new(false) }
-    }
-
-    pub fn send_to(&self, pipe: PipeWriter) {
-        *lock(&self.pipe) = Some(pipe);
-    }
-
-    /// No more checkpoints follow.
-    pub fn close(&self) {
-        self.closed.store(true, Relaxed);
-        *lock(&self.pipe) = None;
-    }
-}
-
-impl Checkpoints for Relay<'_> {
-    fn due(&self) -> bool {
-        self.checkpoints.is_some_and(|checkpoints| checkpoints.due())
-    }
-
-    fn save(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        self.checkpoints.map_or(Ok(()), |checkpoints| checkpoints.save(write))
-    }
-
-    fn save_because(&self, reason: Option<&StopReason>, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        if reason != Some(&StopReason::Memory) || self.closed.load(Relaxed) {
-            return self.checkpoints.map_or(Ok(()), |checkpoints| checkpoints.save_because(reason, write));
-        }
-        match lock(&self.pipe).take() {
-            Some(mut pipe) => write(&mut pipe).and_then(|()| pipe.flush()),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The size of a piece in a pipe, and the number of pieces that may wait in it.
-const PIECE: usize = 1 << 16;
-const WAITING: usize = 4;
-
-/// A pipe between two threads.
-pub(crate) fn pipe() -> (PipeReader, PipeWriter) {
-    let (sender, receiver) = sync_channel(WAITING);
-    (PipeReader { receiver, piece: Vec::new(), at: 0 }, PipeWriter { sender, piece: Vec::with_capacity(PIECE) })
-}
-
-pub(crate) struct PipeWriter {
-    sender: SyncSender<Vec<u8>>,
-    piece: Vec<u8>,
-}
-
-impl Write for PipeWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.piece.extend_from_slice(bytes);
-        if self.piece.len() >= PIECE {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if !self.piece.is_empty() {
-            let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
-            self.sender.send(piece).map_err(|_| io::ErrorKind::BrokenPipe)?;
-        }
-        Ok(())
-    }
-}
-
-pub(crate) struct PipeReader {
-    receiver: Receiver<Vec<u8>>,
-    piece: Vec<u8>,
-    at: usize,
-}
-
-impl PipeReader {
-    /// Waits for the first bytes; returns whether there are any.
-    pub fn wait(&mut self) -> bool {
-        self.fill()
-    }
-
-    fn fill(&mut self) -> bool {
-        if self.at < self.piece.len() {
-            return true;
-        }
-        match self.receiver.recv() {
-            Ok(piece) => {
-                (self.piece, self.at) = (piece, 0);
-                true
-            }
-            Err(_) => false,
-        }
-    }
-}
-
-impl Read for PipeReader {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if !self.fill() {
-            return Ok(0);
-        }
-        let count = out.len().min(self.piece.len() - self.at);
-        out[..count].copy_from_slice(&self.piece[self.at..self.at + count]);
-        self.at += count;
-        Ok(count)
-    }
 }

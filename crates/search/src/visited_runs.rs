@@ -246,20 +246,8 @@ impl VisitedRuns {
     /// The runs that should be merged next, if there are too many: of one size, or in all, because
     /// each needs a cursor when states are looked up.
     pub fn crowd(&self, gathering: &Gathering<'_>) -> Option<Vec<Arc<Run>>> {
-        let rank = |run: &Run| (run.states() / LOWEST).max(1).ilog2() / RANK_BITS;
-        let mut ranks: Vec<Vec<&Arc<Run>>> = Vec::new();
-        for run in &self.runs {
-            let rank = rank(run) as usize;
-            ranks.resize_with(ranks.len().max(rank + 1), Vec::new);
-            ranks[rank].push(run);
-        }
-        let crowded = ranks.iter().rposition(|runs| runs.len() >= TOGETHER).or_else(|| {
-            let most = (gathering.most_cursors() / 2).max(TOGETHER as u64);
-            let up_to = |rank: &usize| ranks[..=*rank].iter().map(Vec::len).sum::<usize>() >= TOGETHER;
-            (self.runs.len() as u64 > most).then(|| (0..ranks.len()).find(up_to)).flatten()
-        })?;
-        // Smaller runs are included, because they cost little.
-        Some(ranks[..=crowded].iter().flatten().map(|&run| Arc::clone(run)).collect())
+        let most = (gathering.most_cursors() / 2).max(TOGETHER as u64);
+        crowd_of(&self.runs, most)
     }
 
     /// Merges runs into one, with a filter of at most `filter` bytes.
@@ -414,6 +402,28 @@ fn borders(gathered: &[Arc<Run>], threads: usize) -> Vec<Option<&[u8]>> {
         }
     }
     borders
+}
+
+/// The runs that should be merged next, if there are too many of one size, or more than `most`.
+fn crowd_of(runs: &[Arc<Run>], most: u64) -> Option<Vec<Arc<Run>>> {
+    let rank = |run: &Run| (run.states() / LOWEST).max(1).ilog2() / RANK_BITS;
+    let mut ranks: Vec<Vec<&Arc<Run>>> = Vec::new();
+    for run in runs {
+        let rank = rank(run) as usize;
+        ranks.resize_with(ranks.len().max(rank + 1), Vec::new);
+        ranks[rank].push(run);
+    }
+    let crowded = ranks.iter().rposition(|runs| runs.len() >= TOGETHER).or_else(|| {
+        let up_to = |rank: &usize| ranks[..=*rank].iter().map(Vec::len).sum::<usize>() >= TOGETHER;
+        (runs.len() as u64 > most).then(|| (0..ranks.len()).find(up_to)).flatten()
+    })?;
+    // Smaller runs are included, because they cost little.
+    Some(ranks[..=crowded].iter().flatten().map(|&run| Arc::clone(run)).collect())
+}
+
+/// The runs that should be merged next, if there are too many of one size.
+pub(crate) fn crowded(runs: &[Arc<Run>]) -> Option<Vec<Arc<Run>>> {
+    crowd_of(runs, u64::MAX)
 }
 
 /// Merges runs into one, which stays in memory up to so many bytes; a state keeps its least value.

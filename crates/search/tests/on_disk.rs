@@ -3,12 +3,15 @@
 //! disk.
 
 use contract::testing::{Graph, Random, grid};
-use contract::{Limits, Outcome, Safety, Statistics, StopReason, Successors, System, Trace, Verdict};
+use contract::{Cancel, Limits, Outcome, Safety, Statistics, StopReason, Successors, System, Trace, Verdict};
 use runs::{FileReader, FileWriter, Folder, InMemory};
 use search::{CheckpointError, Checkpoints, Task, breadth_first, on_disk, resume_on_disk, then_on_disk};
+use std::cell::Cell;
+use std::collections::HashSet;
 use std::io::{self, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 use store::{Compact, Plain};
 
 const LABEL: &[u8] = b"model and property";
@@ -144,8 +147,95 @@ fn a_large_budget_is_not_used_up() {
     assert!(statistics.store_peak_bytes < 400 * statistics.states + (1 << 20), "{statistics:?}");
 }
 
-/// A disk that takes its time.
-struct Slow(InMemory);
+/// A folder that knows the threads that create and read files.
+struct Counting(InMemory, Threads);
+
+type Threads = Arc<Mutex<HashSet<ThreadId>>>;
+
+struct CountingReader(Box<dyn FileReader>, Threads);
+
+impl FileReader for CountingReader {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.1.lock().unwrap().insert(std::thread::current().id());
+        self.0.read_at(offset, out)
+    }
+}
+
+impl Folder for Counting {
+    fn create(&self, number: u64) -> io::Result<Box<dyn FileWriter>> {
+        self.1.lock().unwrap().insert(std::thread::current().id());
+        self.0.create(number)
+    }
+
+    fn open(&self, number: u64) -> io::Result<Box<dyn FileReader>> {
+        Ok(Box::new(CountingReader(self.0.open(number)?, Arc::clone(&self.1))))
+    }
+
+    fn remove(&self, number: u64) -> io::Result<()> {
+        self.0.remove(number)
+    }
+
+    fn sync(&self, number: u64) -> io::Result<()> {
+        self.0.sync(number)
+    }
+
+    fn files(&self) -> io::Result<Vec<u64>> {
+        self.0.files()
+    }
+
+    fn written(&self) -> u64 {
+        self.0.written()
+    }
+
+    fn occupied(&self) -> u64 {
+        self.0.occupied()
+    }
+}
+
+/// With memory for further threads, runs are merged while the search goes on, and large levels are
+/// looked up by several threads. The states are many and incompressible, so that they are in files.
+#[test]
+fn threads_merge_and_look_up_aside() {
+    const WIDTH: u64 = 70_000;
+    const LEVELS: u64 = 12;
+    let scatter = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let back = 0xf1de_83e1_9937_733d_u64;
+    assert_eq!(scatter(back), 1);
+    thread_local!(static IS_KNOWN: Cell<bool> = const { Cell::new(false) });
+    let workers = Arc::new(Mutex::new(HashSet::new()));
+    let known = Arc::clone(&workers);
+    let system = contract::testing::numbers(move |n, next| {
+        if !IS_KNOWN.replace(true) {
+            known.lock().unwrap().insert(std::thread::current().id());
+        }
+        let n = n.wrapping_mul(back);
+        let (level, at) = (n / WIDTH, n % WIDTH);
+        if n == 0 {
+            (0..WIDTH).for_each(|at| next(scatter(WIDTH + at)));
+        } else if level < LEVELS {
+            [at * 7 + 3, at * 11 + 5].into_iter().for_each(|to| next(scatter((level + 1) * WIDTH + to % WIDTH)));
+        }
+    });
+    let expected = breadth_first(&system, &Plain::new(), &Task::default());
+    assert!(expected.statistics.states > WIDTH * 6, "{:?}", expected.statistics);
+    // The first budget is enough for one further thread, which merges; the second for several, which
+    // look up, too.
+    for (memory, threads, least) in [(13 << 20, 2, 1), (40 << 20, 3, 4)] {
+        let folder = Counting(InMemory::default(), Threads::default());
+        let task = Task { disk: Some(&folder), threads, limits: limits(memory), ..Task::default() };
+        same(&system, &on_disk(&system, &task), &expected);
+        let aside = folder.1.lock().unwrap().difference(&workers.lock().unwrap()).count();
+        assert!(aside >= least, "{aside} threads with {memory} bytes");
+        assert_eq!(folder.files().unwrap(), [0; 0]);
+    }
+}
+
+/// A disk that takes its time, or during whose work the search is interrupted.
+struct Slow(InMemory, Option<Cancel>);
 
 struct SlowFile<F>(F);
 
@@ -155,7 +245,10 @@ fn wait() {
 
 impl Folder for Slow {
     fn create(&self, number: u64) -> io::Result<Box<dyn FileWriter>> {
-        wait();
+        match &self.1 {
+            Some(cancel) => cancel.cancel(),
+            None => wait(),
+        }
         Ok(Box::new(SlowFile(self.0.create(number)?)))
     }
 
@@ -216,7 +309,7 @@ fn a_slow_disk_changes_nothing() {
     let system = grid(25);
     let expected = breadth_first(&system, &Plain::new(), &Task::default());
     for threads in [1, 3] {
-        let folder = Slow(InMemory::default());
+        let folder = Slow(InMemory::default(), None);
         let task = Task { disk: Some(&folder), threads, limits: limits(50_000), ..Task::default() };
         same(&system, &on_disk(&system, &task), &expected);
         let time = std::time::Duration::from_millis(30);
@@ -314,6 +407,53 @@ fn a_full_disk_costs_nothing() {
     folder.set_room(None);
     let task = Task { disk: Some(&folder), label: LABEL, limits: limits(60_000), ..Task::default() };
     same(&system, &resume_on_disk(&system, &task, &mut &bytes[..]).unwrap(), &expected);
+}
+
+/// A search that ends while its states move from memory to disk is saved, too: because the disk is
+/// full there or a little later, or because it is interrupted. At whatever point it ended, the saved
+/// search gives the same answer.
+#[test]
+fn a_search_that_ends_while_it_moves_is_saved() {
+    let system = grid(25);
+    let expected = breadth_first(&system, &Plain::new(), &Task::default());
+    fn never(folder: &InMemory) -> Every<'_> {
+        Every { period: u64::MAX, asked: AtomicU64::new(0), folder, saved: Mutex::default() }
+    }
+    let move_with = |folder: &dyn Folder, every: &Every<'_>, cancel: Cancel| {
+        let task = Task { disk: Some(folder), checkpoints: Some(every), label: LABEL, cancel, limits: limits(400_000), ..Task::default() };
+        let first = |task: &Task<'_>| breadth_first(&system, &Plain::with_budget(task.limits.memory.unwrap()), task);
+        then_on_disk(&system, &task, first)
+    };
+    let go_on = |folder: &dyn Folder, bytes: &[u8]| {
+        let task = Task { disk: Some(folder), label: LABEL, limits: limits(60_000), ..Task::default() };
+        same(&system, &resume_on_disk(&system, &task, &mut &*bytes).unwrap(), &expected);
+    };
+    let (mut full, mut room) = (0, 100);
+    loop {
+        let folder = InMemory::with_room(room);
+        let every = never(&folder);
+        let outcome = move_with(&folder, &every, Cancel::default());
+        assert!(outcome.statistics.states > 100, "{:?}", outcome.statistics);
+        assert!(outcome.statistics.disk.is_some(), "advice speaks of the disk");
+        if outcome.verdict == Verdict::Holds {
+            same(&system, &outcome, &expected);
+            break;
+        }
+        assert!(matches!(outcome.verdict, Verdict::Unknown(StopReason::Storage(_))), "{:?}", outcome.verdict);
+        let (bytes, _) = every.saved.into_inner().unwrap().pop().expect("a checkpoint");
+        folder.set_room(None);
+        go_on(&folder, &bytes);
+        (full, room) = (full + 1, room + room / 3);
+    }
+    assert!(full > 10, "{full}");
+    let cancel = Cancel::default();
+    let folder = Slow(InMemory::default(), Some(cancel.clone()));
+    let every = never(&folder.0);
+    let outcome = move_with(&folder, &every, cancel);
+    assert_eq!(outcome.verdict, Verdict::Unknown(StopReason::Interrupted));
+    assert!(outcome.statistics.states > 100, "{:?}", outcome.statistics);
+    let (bytes, folder) = every.saved.into_inner().unwrap().pop().expect("a checkpoint");
+    go_on(&folder, &bytes);
 }
 
 /// A damaged file gives an error or an unknown answer, and never a wrong one.

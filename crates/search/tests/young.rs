@@ -192,6 +192,51 @@ fn limits_are_obeyed() {
     assert_eq!(shallow.verdict, Verdict::Unknown(StopReason::Depth));
 }
 
+/// On disk, the space follows the number of states and not the number of levels: the only cycle is
+/// as long as the graph is deep.
+#[test]
+fn a_long_cycle_takes_little_disk() {
+    const LENGTH: u64 = 2000;
+    // The numbers are far apart, so that they are not compressed.
+    const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+    let circle = contract::testing::numbers(|n, next| next(if n == STRIDE.wrapping_mul(LENGTH - 1) { 0 } else { n.wrapping_add(STRIDE) }));
+    // The automaton counts along, and accepts in one of its states.
+    let edge = |state: u64| AutomatonEdge {
+        marks: u64::from(state == 0),
+        target: Some(((state + 1) % LENGTH) as u16),
+        ..AutomatonEdge::default()
+    };
+    let edges = (0..LENGTH).map(|state| vec![edge(state)]).collect();
+    let product = Product::new(circle, Arc::new(Automaton { initial: 0, edges, sets: 1 }));
+    let folder = runs::InMemory::with_room(200_000);
+    let limits = Limits { memory: Some(10_000), ..Limits::default() };
+    let found = cycles_on_disk(&product, &Task { disk: Some(&folder), limits, ..Task::new(&Refutation) });
+    let Verdict::Violated(violation) = &found.verdict else { panic!("{:?}", found.verdict) };
+    assert_eq!(violation.trace.steps.len() as u64, LENGTH);
+    check_lasso(&mut product.clone(), &violation.trace);
+    assert_eq!(folder.files().unwrap(), [0; 0], "nothing is left behind");
+}
+
+/// Many accepting states lie on no cycle, and the last ones do.
+#[test]
+fn searches_for_the_cycle_go_on_where_the_last_one_ended() {
+    const LENGTH: u64 = 400;
+    // Between two cycles there are states that the second round cannot remove.
+    let graph = contract::testing::numbers(|n, next| {
+        if n < LENGTH {
+            next(n + 1);
+        }
+        if n == 0 || n == LENGTH {
+            next(n);
+        }
+    });
+    let edge = |marks, target| AutomatonEdge { marks, target: Some(target), ..AutomatonEdge::default() };
+    // It accepts while it passes from its first state to its last, so the cycle at 0 does not count.
+    let edges = vec![vec![edge(0, 0), edge(0, 1)], vec![edge(1, 2)], vec![edge(0, 1)]];
+    let product = Product::new(graph, Arc::new(Automaton { initial: 0, edges, sets: 1 }));
+    assert!(compare(&product, 1));
+}
+
 #[test]
 fn stores_whose_names_change_are_searched_by_components() {
     let product = Product::new(random_graph(7), Arc::new(random_automaton(7, 0)));

@@ -133,7 +133,7 @@ fn fragments(arguments: &Arguments, folder: &Path) -> Result<Exit, Failure> {
         return Err(Failure::Call(format!("{}: fragments go to a new or empty folder", folder.display())));
     }
     let session = Session::new(Plan::space(), subject, Wanted::default(), engine, saving, team, output.json)?;
-    let (Session { model, plan, .. }, outcome) = session.fragments(name)?;
+    let (Session { model, plan, .. }, outcome) = session.fragments(name, saving)?;
     let advice = check::graph_advice(&plan, &outcome);
     say(&answer(&outcome, advice, &model.warnings, None, output.json));
     let complete = outcome.verdict == Verdict::Holds;

@@ -2,10 +2,13 @@
  * `cargo xtask avr --examples`.
  *
  * Arguments: the ELF file, the device, the address of main in words, the bytes of SRAM to tell, the
- * number of instructions, a seed. Inputs change at random: pins, received bytes, voltages. Standard
- * output, from main on: for each instruction its address in words (two bytes), 1 if the processor
- * sleeps, 32 registers, SREG, SPL, SPH and the bytes of SRAM. */
+ * number of instructions, a seed, the bytes of EEPROM to tell, and the addresses of output registers
+ * to tell. Inputs change at random: pins, received bytes, voltages. Standard output, from main on:
+ * for each instruction its address in words (two bytes), 1 if the processor sleeps, 32 registers,
+ * SREG, SPL, SPH, the bytes of SRAM, the output registers, and a checksum of the EEPROM (FNV-1a, four
+ * bytes). */
 #include <simavr/avr_adc.h>
+#include <simavr/avr_eeprom.h>
 #include <simavr/avr_ioport.h>
 #include <simavr/avr_uart.h>
 #include <simavr/sim_avr.h>
@@ -130,7 +133,7 @@ static void disturb(avr_t *avr) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 7)
+    if (argc < 8)
         return 1;
     /* simavr prints what it does; standard output is for the states alone. */
     FILE *told = fdopen(dup(1), "w");
@@ -175,6 +178,18 @@ int main(int argc, char **argv) {
         putc(avr->data[0x5d], told);
         putc(avr->data[0x5e], told);
         fwrite(avr->data + ram, 1, bytes, told);
+        for (int i = 8; i < argc; i++)
+            putc(avr->data[atoi(argv[i])], told);
+        uint32_t sum = 2166136261u;
+        static uint8_t content[1024];
+        avr_eeprom_desc_t eeprom = {.ee = content, .offset = 0, .size = atoi(argv[7])};
+        if (eeprom.size > sizeof content)
+            return 5;
+        if (eeprom.size)
+            avr_ioctl(avr, AVR_IOCTL_EEPROM_GET, &eeprom);
+        for (unsigned i = 0; i < eeprom.size; i++)
+            sum = (sum ^ content[i]) * 16777619u;
+        fwrite(&sum, 1, 4, told);
         done++;
         disturb(avr);
     }

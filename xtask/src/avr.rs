@@ -15,7 +15,7 @@ mod programs;
 
 use contract::{Successors, System};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use vm::Interpreter;
@@ -45,6 +45,29 @@ pub struct Arguments {
 }
 
 const BREAK: u16 = 0x9598;
+
+/// A device, as far as sequences depend on it.
+#[derive(Clone, Copy)]
+struct Part {
+    name: &'static str,
+    /// The first address of SRAM, and the variable that is its first bytes.
+    ram: u16,
+    variable: &'static str,
+    /// A register without behaviour that SBI and CBI reach.
+    plain: (&'static str, u16),
+}
+
+/// The devices. Their sequences alternate.
+const PARTS: [Part; 2] = [
+    Part { name: "atmega328p", ram: 0x100, variable: "ram_0x100", plain: ("GPIOR0", 0x3e) },
+    Part { name: "atmega16", ram: 0x60, variable: "ram_0x060", plain: ("TWBR", 0x20) },
+];
+
+/// The device of a sequence.
+fn part(seed: u64) -> Part {
+    PARTS[(seed % 2) as usize]
+}
+
 /// The number of bytes that the simulator reports for each program.
 const TOLD: usize = 36 + 256;
 /// The number of sequences that are passed on at a time.
@@ -76,17 +99,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let count = BATCH.min(arguments.sequences - done);
         let programs: Vec<Sequence> = (0..count).map(|i| sequence(arguments.seed + done + i)).collect();
         let told = simulate(&simulator, &programs)?;
-        for (number, (Sequence { code: program, functions }, expected)) in programs.iter().zip(told.chunks(TOLD)).enumerate() {
+        for (number, (Sequence { part, code: program, functions }, expected)) in programs.iter().zip(told.chunks(TOLD)).enumerate() {
             instructions += program.len();
             let seed = arguments.seed + done + number as u64;
-            match execute(program, functions) {
+            match execute(*part, program, functions) {
                 Ok(found) if found == expected => {}
                 Ok(found) => {
                     different += 1;
                     let at: Vec<String> = (0..TOLD)
                         .filter(|i| found[*i] != expected[*i])
                         .take(6)
-                        .map(|i| format!("{}: {:#04x}, simavr {:#04x}", place(i), found[i], expected[i]))
+                        .map(|i| format!("{}: {:#04x}, simavr {:#04x}", place(*part, i), found[i], expected[i]))
                         .collect();
                     println!("seed {seed}: {}", at.join("; "));
                 }
@@ -105,6 +128,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if different > 0 { Err(format!("{different} sequences differ")) } else { Ok(()) }
 }
 
+/// Builds the small programs in `models/avr/small` as seeds for the fuzz target of the front-end,
+/// with and without debugging information. Gives their number.
+pub fn seeds(to: &Path) -> Result<usize, Failure> {
+    let folder = root().join("models/avr/small");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).map_err(|error| error.to_string())? {
+        let Some(name) = entry.ok().and_then(|entry| Some(entry.file_name().to_str()?.strip_suffix(".c")?.to_owned())) else { continue };
+        let source = std::fs::read_to_string(folder.join(format!("{name}.c"))).map_err(|error| error.to_string())?;
+        let device = follow::head(&source, "device").ok_or_else(|| format!("{name} has no device"))?;
+        for (ending, option) in [("", "-g0"), ("-lines", "-gdwarf-2")] {
+            let made = to.join(format!("{name}{ending}.elf"));
+            if !made.exists() {
+                follow::compile_with(&folder, &name, device, &["-Os", option], &made)?;
+            }
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
 /// Builds a program that uses simavr.
 fn build(name: &str) -> Result<PathBuf, Failure> {
     let folder = root().join("target/avr");
@@ -120,24 +163,26 @@ fn build(name: &str) -> Result<PathBuf, Failure> {
 }
 
 /// The name of a byte that is compared.
-fn place(index: usize) -> String {
+fn place(part: Part, index: usize) -> String {
     match index {
         0..32 => format!("r{index}"),
         32 => "SREG".to_owned(),
         33 => "SPL".to_owned(),
         34 => "SPH".to_owned(),
-        35 => "GPIOR0".to_owned(),
-        _ => format!("memory {:#x}", 0x100 + index - 36),
+        35 => part.plain.0.to_owned(),
+        _ => format!("memory {:#x}", usize::from(part.ram) + index - 36),
     }
 }
 
 fn simulate(simulator: &std::path::Path, programs: &[Sequence]) -> Result<Vec<u8>, Failure> {
     let mut input = Vec::new();
-    for Sequence { code: program, .. } in programs {
+    for Sequence { part, code: program, .. } in programs {
+        let number = PARTS.iter().position(|known| known.name == part.name).unwrap_or(0);
+        input.extend([part.plain.1 as u8, number as u8]);
         input.extend((program.len() as u16).to_le_bytes());
         input.extend(program.iter().flat_map(|word| word.to_le_bytes()));
     }
-    input.extend([0, 0]);
+    input.extend([0; 4]);
     let mut child = Command::new(simulator).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
     let mut stdin = child.stdin.take().ok_or("no input")?;
     let writer = std::thread::spawn(move || stdin.write_all(&input));
@@ -150,8 +195,8 @@ fn simulate(simulator: &std::path::Path, programs: &[Sequence]) -> Result<Vec<u8
 }
 
 /// Executes a program on the reference interpreter.
-fn execute(code: &[u16], functions: &[u16]) -> Result<Vec<u8>, Failure> {
-    let program = avr::testing::program_with_functions("atmega328p", code, functions).ok_or("it is not translated")?;
+fn execute(part: Part, code: &[u16], functions: &[u16]) -> Result<Vec<u8>, Failure> {
+    let program = avr::testing::program_with_functions(part.name, code, functions).ok_or("it is not translated")?;
     let program = Arc::new(verify(program).map_err(|error| error.to_string())?);
     let mut machine = Interpreter::new(program.clone());
     let mut out = Successors::default();
@@ -160,7 +205,7 @@ fn execute(code: &[u16], functions: &[u16]) -> Result<Vec<u8>, Failure> {
     for _ in 0..10_000 {
         let mut out = Successors::default();
         machine.successors(&state, &mut out);
-        let Some((entry, next)) = out.iter().next() else { return bytes(&program, &state).ok_or("a variable is missing".to_owned()) };
+        let Some((entry, next)) = out.iter().next() else { return bytes(part, &program, &state).ok_or("a variable is missing".to_owned()) };
         if let Some(fault) = entry.fault() {
             return Err(format!("a fault: {}", machine.describe_fault(fault).message));
         }
@@ -170,7 +215,7 @@ fn execute(code: &[u16], functions: &[u16]) -> Result<Vec<u8>, Failure> {
 }
 
 /// The report of the simulator that corresponds to a state.
-fn bytes(verified: &Verified, state: &[u8]) -> Option<Vec<u8>> {
+fn bytes(part: Part, verified: &Verified, state: &[u8]) -> Option<Vec<u8>> {
     let (program, layout) = (verified.program(), verified.layout());
     let cpu = program.process_named("cpu")?;
     let local = |name: &str| {
@@ -189,19 +234,21 @@ fn bytes(verified: &Verified, state: &[u8]) -> Option<Vec<u8>> {
     sreg |= state[global("SREG_I")?.offset] << 7;
     let pointer = local("SP")? as u16;
     all.extend([sreg, pointer as u8, (pointer >> 8) as u8]);
-    all.push(global("GPIOR0").map_or(0, |slot| state[slot.offset]));
-    let ram = global("ram_0x100")?;
+    all.push(global(part.plain.0).map_or(0, |slot| state[slot.offset]));
+    let ram = global(part.variable)?;
     all.extend(&state[ram.offset..ram.offset + 256]);
     Some(all)
 }
 
 /// A random program that ends with BREAK, and the functions that it calls through pointers.
 struct Sequence {
+    part: Part,
     code: Vec<u16>,
     functions: Vec<u16>,
 }
 
 fn sequence(seed: u64) -> Sequence {
+    let part = part(seed);
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d);
     let mut code = Vec::new();
     // Every register gets a value, and so do the flags.
@@ -218,14 +265,17 @@ fn sequence(seed: u64) -> Sequence {
     let mut calls = Vec::new();
     let mut items: Vec<Vec<u16>> = Vec::new();
     for _ in 0..2 + random.below(24) {
-        let item = item(&mut random);
+        let item = item(part, &mut random);
         items.push(item);
     }
-    let (mut starts, mut pointers) = (Vec::new(), Vec::new());
+    let (mut starts, mut pointers, mut jumps) = (Vec::new(), Vec::new(), Vec::new());
     for item in &items {
         starts.push(code.len());
-        if item.as_slice() == [CALL] {
-            calls.push(code.len());
+        match item[..] {
+            [CALL | RETURN_ENABLED] => calls.push((code.len(), item[0])),
+            [CALL_LONG, _] => calls.push((code.len(), CALL_LONG)),
+            [RJMP] | [JMP, _] => jumps.push((code.len(), starts.len())),
+            _ => {}
         }
         if item.last() == Some(&ICALL) && item.len() == 3 {
             pointers.push(code.len());
@@ -246,13 +296,22 @@ fn sequence(seed: u64) -> Sequence {
             }
         }
     }
+    // Jumps, short and long, lead over up to three items.
+    for (at, next) in jumps {
+        let target = starts.get(next + random.below(4) as usize).copied().unwrap_or(code.len());
+        if code[at] == JMP {
+            code[at + 1] = target as u16;
+        } else {
+            code[at] = 0xc000 | (target - at - 1) as u16 & 0xfff;
+        }
+    }
     // Sometimes the last of the code is reached by a jump through a pointer only.
     let mut functions = Vec::new();
     if random.below(4) == 0 {
         let end = code.len() as u16 + 4;
         code.extend([ldi(30, end & 0xff), ldi(31, end >> 8), IJMP, BREAK]);
         functions.push(end);
-        code.extend(plain(&mut random));
+        code.extend(plain(part, &mut random));
     }
     code.push(BREAK);
     let subroutine = code.len();
@@ -264,30 +323,52 @@ fn sequence(seed: u64) -> Sequence {
         code[at + 1] = ldi(31, subroutine as u16 >> 8);
     }
     for _ in 0..1 + random.below(3) {
-        let item = plain(&mut random);
+        let item = plain(part, &mut random);
         code.extend(item);
     }
     code.push(0x9508);
-    for call in calls {
-        code[call] = 0xd000 | ((subroutine - call - 1) as u16 & 0xfff);
+    // A function that ends like a handler.
+    let enabling = code.len();
+    code.extend(plain(part, &mut random));
+    code.push(0x9518);
+    for (call, how) in calls {
+        let target = if how == RETURN_ENABLED { enabling } else { subroutine };
+        if how == CALL_LONG {
+            (code[call], code[call + 1]) = (0x940e, target as u16);
+        } else {
+            code[call] = 0xd000 | ((target - call - 1) as u16 & 0xfff);
+        }
     }
-    Sequence { code, functions }
+    Sequence { part, code, functions }
 }
 
 const IJMP: u16 = 0x9409;
 const ICALL: u16 = 0x9509;
 
-/// A placeholder for a call in a sequence; it is not an instruction.
+/// Placeholders for calls and jumps in a sequence, which are no instructions: a short call, a short
+/// call of a function that ends with RETI, a long call and a short jump.
 const CALL: u16 = 0xffff;
+const RETURN_ENABLED: u16 = 0xfffe;
+const CALL_LONG: u16 = 0xfffd;
+const RJMP: u16 = 0xfffc;
+/// The first word of a long jump.
+const JMP: u16 = 0x940c;
 
 const fn ldi(d: u16, k: u16) -> u16 {
     0xe000 | (k & 0xf0) << 4 | (d - 16) << 4 | k & 0xf
 }
 
 /// One or more instructions that belong together.
-fn item(random: &mut Random) -> Vec<u16> {
-    match random.below(19) {
-        0..=7 => plain(random),
+fn item(part: Part, random: &mut Random) -> Vec<u16> {
+    match random.below(25) {
+        0..=7 => plain(part, random),
+        19 => vec![RJMP],
+        20 => vec![JMP, 0],
+        21 => vec![CALL_LONG, 0],
+        22 => vec![RETURN_ENABLED],
+        // WDR, and SLEEP, which does nothing while it is not enabled.
+        23 => vec![0x95a8],
+        24 => vec![0x9588],
         16 => vec![ldi(30, 0), ldi(31, 0), ICALL],
         17 => counted(random),
         18 => frame(random),
@@ -297,10 +378,10 @@ fn item(random: &mut Random) -> Vec<u16> {
             let skip = match random.below(3) {
                 0 => 0x1000 | random.below(0x400),
                 1 => 0xfc00 | random.below(0x20) << 4 | random.below(8) | random.below(2) << 9,
-                _ => 0x9900 | random.below(2) << 9 | 0x1e << 3 | random.below(8),
+                _ => 0x9900 | random.below(2) << 9 | (part.plain.1 - 0x20) << 3 | random.below(8),
             };
             let mut all = vec![skip];
-            let skipped = plain(random);
+            let skipped = plain(part, random);
             // A group of several instructions would be divided. simavr 1.7 treats some ADIW and
             // SBIW as jumps of two words when it skips them.
             let mistaken = skipped[0] & 0xfe0c == 0x960c;
@@ -311,12 +392,12 @@ fn item(random: &mut Random) -> Vec<u16> {
             }
             all
         }
-        10 | 11 => pointer(random),
+        10 | 11 => pointer(part, random),
         12 => {
             let (push, pop) = (random.below(32), random.below(32));
             let mut all = vec![0x920f | push << 4];
             if random.below(2) == 0 {
-                all.extend(plain(random));
+                all.extend(plain(part, random));
             }
             all.push(0x900f | pop << 4);
             all
@@ -370,9 +451,10 @@ fn frame(random: &mut Random) -> Vec<u16> {
 }
 
 /// Accesses through a pointer, whose value is a constant or not.
-fn pointer(random: &mut Random) -> Vec<u16> {
+fn pointer(part: Part, random: &mut Random) -> Vec<u16> {
     let low = [26, 28, 30][random.below(3) as usize];
-    let mut all = vec![ldi(low, 0x40 + random.below(0x80)), ldi(low + 1, 1)];
+    let to = part.ram + 0x40 + random.below(0x80);
+    let mut all = vec![ldi(low, to & 0xff), ldi(low + 1, to >> 8)];
     if random.below(2) == 0 {
         // A branch to the next instruction: after it nothing is known.
         all.push(0xf000 | random.below(8));
@@ -393,7 +475,7 @@ fn pointer(random: &mut Random) -> Vec<u16> {
 }
 
 /// An instruction on registers, flags, or a constant address.
-fn plain(random: &mut Random) -> Vec<u16> {
+fn plain(part: Part, random: &mut Random) -> Vec<u16> {
     let any = random.below(0x400);
     let d = random.below(32) << 4;
     match random.below(22) {
@@ -411,12 +493,15 @@ fn plain(random: &mut Random) -> Vec<u16> {
         11 => vec![0x9600 | random.below(0x200)],
         12 | 13 => vec![0x9400 | d | [0, 1, 2, 3, 5, 6, 7, 10][random.below(8) as usize]],
         14 => vec![0xf800 | d | random.below(8) | random.below(2) << 9],
-        15 => vec![0x9000 | d, 0x100 + random.below(0x100)],
-        16 => vec![0x9200 | d, 0x100 + random.below(0x100)],
+        15 => vec![0x9000 | d, part.ram + random.below(0x100)],
+        16 => vec![0x9200 | d, part.ram + random.below(0x100)],
         17 => vec![[0x9000, 0x9200][random.below(2) as usize] | d, random.below(32)],
-        // GPIOR0 is a register without behaviour: IN, OUT, SBI, CBI.
-        18 => vec![[0xb20e, 0xba0e][random.below(2) as usize] | d],
-        19 => vec![0x9800 | random.below(2) << 9 | 0x1e << 3 | random.below(8)],
+        // A register without behaviour: IN, OUT, SBI, CBI.
+        18 => {
+            let io = part.plain.1 - 0x20;
+            vec![[0xb000, 0xb800][random.below(2) as usize] | (io & 0x10) << 5 | io & 0xf | d]
+        }
+        19 => vec![0x9800 | random.below(2) << 9 | (part.plain.1 - 0x20) << 3 | random.below(8)],
         // SREG and the stack pointer.
         20 => vec![[0xb60f, 0xbe0f, 0xb60d, 0xb60e][random.below(4) as usize] | d],
         _ => vec![0x0000],

@@ -71,9 +71,19 @@ fn run_target(folder: &Path, program: &Path, target: &str, seconds: u32) -> Resu
     for made in [&corpus, &artifacts] {
         fs::create_dir_all(made).map_err(|error| format!("{}: {error}", made.display()))?;
     }
+    // The seeds of this target are binaries, which are built and not kept in the project.
+    let is_firmware = target == "avr";
+    if is_firmware {
+        match crate::avr::seeds(&corpus) {
+            Ok(count) => println!("fuzz target `{target}`: {count} programs are seeds"),
+            Err(why) => println!("fuzz target `{target}`: there are no programs as seeds: {why}"),
+        }
+    }
+    let longest = if is_firmware { 1 << 16 } else { 4096 };
     // Hangs and unbounded allocation are findings too, hence the limits for one input.
     let output = Command::new(program)
-        .args(["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=256", "-max_len=4096"])
+        .args(["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=256"])
+        .arg(format!("-max_len={longest}"))
         .args(["-verbosity=0", "-print_final_stats=1"])
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))

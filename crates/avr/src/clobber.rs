@@ -67,13 +67,12 @@ pub fn changed(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Registers 
             if insn == Insn::Reti {
                 let lost = |number: &usize| now.registers[*number] != Value::Of(*number);
                 changed |= (0..=FLAGS).filter(lost).map(|number| 1 << number).sum::<Registers>();
-                continue;
             }
             let after = now.after(at, &insn, facts);
             let callees = flow.callees(at);
             let next = match insn {
                 _ if !callees.is_empty() => callees,
-                Insn::Ret => flow.returns(at).into_iter().collect(),
+                Insn::Ret | Insn::Reti => flow.returns(at).into_iter().collect(),
                 _ => flow.next(at),
             };
             open.extend(next.into_iter().map(|to| (to, after.clone())));

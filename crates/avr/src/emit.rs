@@ -766,11 +766,15 @@ impl<'a> Emitter<'a> {
                 self.pop_address();
                 self.code.c(1);
                 self.code.op(Op::Stg { var: I });
+                // A function that was called can end like this too.
+                let returns = self.flow.returns(at);
+                if self.sharing.handlers.is_empty() {
+                    let targets: Vec<(u16, u16)> = returns.into_iter().map(|to| (to, to)).collect();
+                    return self.choose(&targets, Stray::Return, &mut Self::leave);
+                }
+                self.woken.extend(returns);
                 self.code.push(T2);
                 self.code.set(PC);
-                if self.sharing.handlers.is_empty() {
-                    return self.fail("wild_jump", "the program returns from an interrupt that was not taken");
-                }
                 self.code.step(Mode::Deterministic);
                 self.code.jump(self.dispatch);
             }

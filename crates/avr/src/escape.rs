@@ -78,7 +78,7 @@ impl Addresses {
             let callees = flow.callees(at);
             let next = match insn {
                 _ if !callees.is_empty() => callees,
-                Insn::Ret => flow.returns(at).into_iter().collect(),
+                Insn::Ret | Insn::Reti => flow.returns(at).into_iter().collect(),
                 _ => flow.next(at),
             };
             open.extend(next.into_iter().map(|to| (to, after)));

@@ -303,12 +303,13 @@ impl Facts {
                     Some(_) => Enabled::Yes,
                     None => Enabled::Perhaps,
                 },
+                Some(Insn::Reti) => Enabled::Yes,
                 _ => now,
             };
             let callees = flow.callees(at);
             let next = match node.insn {
                 _ if !callees.is_empty() => callees,
-                Some(Insn::Ret) => flow.returns(at).into_iter().collect(),
+                Some(Insn::Ret | Insn::Reti) => flow.returns(at).into_iter().collect(),
                 _ => flow.next(at),
             };
             open.extend(next.into_iter().map(|to| (to, after)));

@@ -348,7 +348,7 @@ impl Liveness {
             return callees;
         }
         match flow.nodes[&at].insn {
-            Some(Insn::Ret) => flow.returns(at).into_iter().collect(),
+            Some(Insn::Ret | Insn::Reti) => flow.returns(at).into_iter().collect(),
             _ => flow.next(at),
         }
     }
@@ -356,10 +356,11 @@ impl Liveness {
     /// The bits that are alive after an instruction.
     pub fn after(&self, flow: &Flow, facts: &Facts, at: u16) -> Live {
         let insn = flow.nodes[&at].insn;
-        if matches!(insn, Some(Insn::Reti)) || facts.everything_matters(at) {
+        if facts.everything_matters(at) {
             return self.at_end.clone();
         }
-        let mut live = Live::nothing(self.slots);
+        // A handler ends, or a function that a program has called.
+        let mut live = if insn == Some(Insn::Reti) { self.at_end.clone() } else { Live::nothing(self.slots) };
         for used in self.uses(flow, at) {
             if let Some(before) = self.before.get(&used) {
                 live.merge(before);

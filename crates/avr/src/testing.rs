@@ -49,6 +49,8 @@ pub struct Firmware {
     pub vectors: u16,
     /// Where its variables are.
     pub memory: Memory,
+    /// The registers of outputs and directions that it uses, with their addresses.
+    pub outputs: Vec<(String, u16)>,
 }
 
 /// Reads firmware from an ELF file.
@@ -58,7 +60,10 @@ pub fn firmware(bytes: &[u8], device: &str) -> Option<Firmware> {
     let (program, _) = crate::translate("firmware", &image, &options, &[], &[], &mut |_| None).ok()?;
     let main = u16::try_from(image.symbol("main")? / 2).ok()?;
     let memory = places(&image, &program);
-    Some(Firmware { program, main, vectors: u16::from(image.chip.vectors) * 2, memory })
+    let is_output = |name: &str| name.starts_with("PORT") || name.starts_with("DDR");
+    let used = image.chip.registers.iter().filter(|register| is_output(register.name) && program.global_named(register.name).is_some());
+    let outputs = used.map(|register| (register.name.to_owned(), register.addr)).collect();
+    Some(Firmware { outputs, program, main, vectors: u16::from(image.chip.vectors) * 2, memory })
 }
 
 /// The bytes of the variables of a program, from the start of SRAM on: for each one the variable,

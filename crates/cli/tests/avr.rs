@@ -121,6 +121,141 @@ fn the_window_lift_holds() {
     example("window_lift");
 }
 
+/// A program of the examples that was built, in a folder of its own.
+struct Built {
+    folder: PathBuf,
+    head: Head,
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Built {
+    /// Builds an example; `None` if that is not possible. `use_of` is part of the name of the folder.
+    fn new(name: &str, use_of: &str) -> Option<Built> {
+        let place = std::env::temp_dir().join(format!("everypath-avr-{use_of}-{}", std::process::id()));
+        std::fs::create_dir_all(place.join("small")).expect("a folder");
+        for file in [format!("{name}.c"), "check.h".to_owned()] {
+            std::fs::copy(folder().join(&file), place.join(&file)).expect("a copy");
+        }
+        let source = place.join(format!("{name}.c"));
+        let head = head(&std::fs::read_to_string(&source).expect("the example"));
+        let built = Built { folder: place, head };
+        let made = build(&source, &built.head, &built.folder.join("program.elf"));
+        if made.is_none() {
+            testkit::passed_over("avr-gcc or avr-libc is missing");
+        }
+        made.map(|()| built)
+    }
+
+    /// Runs the command in the folder; gives its exit code and what it prints.
+    fn run(&self, arguments: &[&str]) -> (i32, String) {
+        let told = Command::new(env!("CARGO_BIN_EXE_everypath")).args(arguments).current_dir(&self.folder).output().expect("it runs");
+        let said = format!("{}{}", String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
+        (told.status.code().unwrap_or(-1), said)
+    }
+}
+
+#[test]
+fn a_trace_is_replayed_and_drawn_with_lines_of_c() {
+    let Some(built) = Built::new("uart_ring_race", "replay") else { return };
+    let (code, said) = built.run(&["check", "program.elf", "--trace", "found.trace"]);
+    assert_eq!(code, 1, "{said}");
+    let (code, said) = built.run(&["replay", "found.trace", "--svg", "found.svg"]);
+    assert_eq!(code, 0, "{said}");
+    for word in ["uart_ring_race.c:", "ring.count--", "USART_RX", "assertion violated"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    let picture = std::fs::read_to_string(built.folder.join("found.svg")).expect("the chart");
+    assert!(picture.starts_with("<svg ") && picture.contains("USART_RX"), "{picture}");
+}
+
+#[test]
+fn registers_are_shown_on_request() {
+    let Some(built) = Built::new("uart_ring_race", "registers") else { return };
+    let run = |more: &[&str]| {
+        let all = [&["simulate", "program.elf", "--steps", "30", "--seed", "3", "--json"], more].concat();
+        let (code, said) = built.run(&all);
+        assert!(matches!(code, 0 | 1), "{said}");
+        said
+    };
+    let (hidden, shown) = (run(&[]), run(&["-D", "registers=on"]));
+    assert!(!hidden.contains("r24") && !hidden.contains("SREG_I"), "{hidden}");
+    assert!(shown.contains("r24") && shown.contains("SREG_I"), "{shown}");
+    let (code, said) = built.run(&["check", "program.elf", "-D", "registers=on", "--trace", "found.trace"]);
+    assert_eq!(code, 1, "{said}");
+    let (code, said) = built.run(&["replay", "found.trace"]);
+    assert!(code == 0 && said.contains("r24"), "{said}");
+}
+
+#[test]
+fn a_random_run_shows_lines_and_variables() {
+    let Some(built) = Built::new("traffic_light", "simulate") else { return };
+    let (code, said) = built.run(&["simulate", "program.elf", "--skip", "100000", "--steps", "20", "--seed", "1"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("traffic_light.c:"), "{said}");
+}
+
+#[test]
+fn interrupts_for_ever_starve_the_watchdog_unless_runs_are_fair() {
+    example("watchdog_interrupted");
+    let Some(built) = Built::new("watchdog_interrupted", "fairness") else { return };
+    assert_eq!(built.head.options, ["--fair", "weak"]);
+    let (code, said) = built.run(&["check", "program.elf"]);
+    assert!(code == 1 && said.contains("watchdog") && said.contains("--fair weak"), "{said}");
+}
+
+#[test]
+fn a_name_that_several_variables_have_is_refused_with_a_list() {
+    let Some(built) = Built::new("small/same_name", "names") else { return };
+    for (formula, words) in [
+        ("[] count < 9", &["first::count", "second::count", "same_name.c::count"][..]),
+        ("[] third::count < 9", &["no variable `third::count`"]),
+        ("[] lit < 2", &["no variable"]),
+    ] {
+        let (code, said) = built.run(&["check", "program.elf", "--ltl", formula]);
+        assert_eq!(code, 2, "{formula}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{formula}: {said}");
+    }
+}
+
+#[test]
+fn indices_are_those_of_the_array() {
+    let Some(built) = Built::new("small/grid", "indices") else { return };
+    for (formula, word) in [
+        ("[] grid[1] == 0", "grid[0][0]"),
+        ("[] grid[1][2][0] == 0", "grid[0][0]"),
+        ("[] after[1] == 0", "not an array"),
+        ("[] cells[i][1].left == 0", "must be a number"),
+    ] {
+        let (code, said) = built.run(&["check", "program.elf", "--ltl", formula]);
+        assert!(code == 2 && said.contains(word), "{formula}: {said}");
+    }
+    // An index that is too large is a fault, and not another element.
+    let (code, said) = built.run(&["check", "program.elf", "--ltl", "[] grid[0][4] == 0"]);
+    assert!(code != 0 && said.contains("index"), "{said}");
+}
+
+#[test]
+fn a_program_that_reads_its_code_asks_for_it() {
+    let Some(built) = Built::new("small/code_as_data", "flash") else { return };
+    let (code, said) = built.run(&["check", "program.elf"]);
+    // A program without constants has its code in the states already.
+    assert!(code == 0 || code == 3 && said.contains("flash=all"), "{said}");
+}
+
+#[test]
+fn registers_that_are_no_inputs_cannot_be_given() {
+    let Some(built) = Built::new("traffic_light", "inputs") else { return };
+    for name in ["TIFR0", "UCSR0A", "PORTB"] {
+        let (code, said) = built.run(&["check", "program.elf", "-D", &format!("{name}=0")]);
+        assert!(code == 2 && said.contains("not an input") && said.contains("PIND"), "{name}: {said}");
+    }
+}
+
 #[test]
 fn the_missing_interlock_is_found() {
     let Some(answer) = example("window_lift_broken") else { return };

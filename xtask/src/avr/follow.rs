@@ -2,7 +2,8 @@
 //!
 //! The firmware is translated so that each instruction is a step and nothing is left out. simavr
 //! runs it with inputs at random, timers and interrupts. After each instruction some successor must
-//! have the same program counter, registers, flags, stack pointer and variables. Inputs and the
+//! have the same program counter, registers, flags, stack pointer, variables, outputs of ports and
+//! EEPROM. Inputs and the
 //! times of interrupts are chosen by the environment in the graph, so any choice that agrees will
 //! do; those that agree are all kept. A run that comes to a violation is followed to there.
 
@@ -94,11 +95,14 @@ fn follow(simulator: &Path, folder: &Path, name: &str, level: &str, instructions
     compile(folder, name, device, level, &program)?;
     let bytes = std::fs::read(&program).map_err(|error| error.to_string())?;
     let firmware = avr::testing::firmware(&bytes, device).ok_or("it is not translated")?;
-    let size = HEAD + firmware.memory.len();
+    let size = HEAD + firmware.memory.len() + firmware.outputs.len() + 4;
+    let eeprom = firmware.program.global_named("eeprom").map_or(0, |id| firmware.program.globals[id.index()].elements());
     let told = Command::new(simulator)
         .arg(&program)
         .arg(device)
         .args([firmware.main.to_string(), firmware.memory.len().to_string(), instructions.to_string(), seed.to_string()])
+        .arg(eeprom.to_string())
+        .args(firmware.outputs.iter().map(|(_, addr)| addr.to_string()))
         .output()
         .map_err(|error| error.to_string())?;
     if !told.status.success() || told.stdout.is_empty() || told.stdout.len() % size != 0 {
@@ -241,6 +245,15 @@ fn told(firmware: &Firmware, program: &Verified, state: &[u8]) -> Vec<u8> {
     all.push(flags);
     all.extend(pointer.to_le_bytes());
     all.extend(firmware.memory.bytes(program, state));
+    all.extend(firmware.outputs.iter().map(|(name, _)| global(name) as u8));
+    let mut sum = 2_166_136_261_u32;
+    if let Some(id) = code.global_named("eeprom") {
+        let slot = layout.globals[id.index()];
+        for byte in &state[slot.offset..slot.offset + code.globals[id.index()].elements()] {
+            sum = (sum ^ u32::from(*byte)).wrapping_mul(16_777_619);
+        }
+    }
+    all.extend(sum.to_le_bytes());
     all
 }
 
@@ -250,18 +263,20 @@ fn difference(firmware: &Firmware, program: &Verified, states: &BTreeSet<Vec<u8>
     let differences = states.iter().map(|state| {
         let found = told(firmware, program, state);
         let places = (0..found.len()).filter(|at| found[*at] != expected[*at]);
-        places.map(|at| format!("{}: {:#04x}, simavr {:#04x}", place(at), found[at], expected[at])).collect::<Vec<_>>()
+        places.map(|at| format!("{}: {:#04x}, simavr {:#04x}", place(firmware, at), found[at], expected[at])).collect::<Vec<_>>()
     });
     differences.min_by_key(Vec::len).unwrap_or_default().join("; ")
 }
 
 /// The name of a byte that is compared.
-fn place(at: usize) -> String {
+fn place(firmware: &Firmware, at: usize) -> String {
+    let memory = firmware.memory.len();
     match at {
         0 | 1 => "PC".to_owned(),
         2..34 => format!("r{}", at - 2),
         34 => "SREG".to_owned(),
         35 | 36 => "SP".to_owned(),
-        _ => format!("byte {} of SRAM", at - 37),
+        _ if at - 37 < memory => format!("byte {} of SRAM", at - 37),
+        _ => firmware.outputs.get(at - 37 - memory).map_or_else(|| "EEPROM".to_owned(), |(name, _)| name.clone()),
     }
 }

@@ -111,6 +111,7 @@ impl Saved {
             cycles: plan.cycles,
             shortest: plan.shortest,
             threads: plan.threads,
+            alone: plan.alone,
             limits: plan.limits,
             code_first: plan.code_first,
             coverage: plan.coverage,

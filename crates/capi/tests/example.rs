@@ -121,7 +121,7 @@ fn a_check_in_c_has_limits_progress_and_an_outcome() {
     let Some(example) = Example::build("check") else { return };
     let (code, out, _) = example.run(&[&written("check_good.epa", &counters(5)), "1000000"]);
     let text = counters(5);
-    let checked = Program::load("c.epa", text.as_bytes()).and_then(|program| program.check(&Plan::check())).expect("a good program");
+    let checked = Program::load("c.epa", text.as_bytes()).and_then(|program| program.check(&Plan::usual())).expect("a good program");
     let statistics = &checked.outcome.statistics;
     assert_eq!((code, out), (Some(0), format!("{} states, {} transitions\n", statistics.states, statistics.transitions)));
     let (code, out, _) = example.run(&[&written("check_wrong.epa", &counters(4)), "1000000"]);

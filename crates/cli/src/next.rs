@@ -11,7 +11,7 @@ pub fn command(verdict: &Verdict, model: &Model, trace: Option<&Path>) -> Option
     let violation = match verdict {
         Verdict::Violated(violation) if !violation.trace.steps.is_empty() => violation,
         // Only a program has statements that could be covered.
-        Verdict::Holds if !from_input && model.subject.byte_code().is_some() && is_new("--coverage") => {
+        Verdict::Holds if !from_input && model.subject.byte_code().is_some() && !has_any(&NOT_COVERED) => {
             return Some(format!("everypath {} --coverage  # what never happened, and what holds for nothing", typed()));
         }
         _ => return None,
@@ -29,9 +29,17 @@ pub fn command(verdict: &Verdict, model: &Model, trace: Option<&Path>) -> Option
     Some(format!("everypath {} --trace {file}; everypath replay {file}", typed()))
 }
 
-/// Whether the user has not given this option.
-fn is_new(option: &str) -> bool {
-    std::env::args_os().all(|argument| argument != option)
+/// Options with which `--coverage` is refused, and itself.
+const NOT_COVERED: [&str; 6] = ["--coverage", "--resume", "--checkpoint", "--slice", "--processes", "--hosts"];
+
+/// Whether the user has given one of these options.
+fn has_any(options: &[&str]) -> bool {
+    std::env::args_os().any(|argument| is_one(&argument.to_string_lossy(), options))
+}
+
+/// Whether an argument is one of these options, with its value or without.
+fn is_one(argument: &str, options: &[&str]) -> bool {
+    options.contains(&argument.split('=').next().unwrap_or(argument))
 }
 
 /// The command line of the user.
@@ -50,6 +58,12 @@ fn quoted(word: &OsStr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_are_recognised_with_their_values() {
+        assert!(is_one("--resume", &NOT_COVERED) && is_one("--resume=saved", &NOT_COVERED));
+        assert!(!is_one("--resumed", &NOT_COVERED) && !is_one("resume", &NOT_COVERED));
+    }
 
     #[test]
     fn a_shell_reads_what_was_meant() {

@@ -42,12 +42,12 @@ impl Program {
     /// let text = b"byte n; active proctype P() { do :: n < LIMIT -> n++ :: n > 0 -> n-- od }";
     /// let reading = Reading {
     ///     defines: vec![("LIMIT".to_owned(), "5".to_owned())],
-    ///     formulas: vec![("full".to_owned(), "[] <> (n == LIMIT)".to_owned())],
+    ///     formulas: vec![("top".to_owned(), "[] <> (n == LIMIT)".to_owned())],
     ///     limit: Some(Duration::from_secs(60)),
     ///     ..Reading::default()
     /// };
     /// let program = Program::read("counter.pml", text, &reading)?;
-    /// let checked = program.only(&["full"]).check(&Plan::usual())?;
+    /// let checked = program.only(&["top"]).check(&Plan::usual())?;
     /// // It can go up and down for ever without reaching the limit.
     /// assert!(matches!(checked.outcome.verdict, Verdict::Violated(_)));
     ///

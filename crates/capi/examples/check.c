@@ -1,4 +1,4 @@
-/* Checks a program with native code, with limits, and stops it when it has seen enough states.
+/* Checks a program as the command line does, with limits, and stops it when it has seen enough states.
  *
  *     check FILE STATES
  *
@@ -44,7 +44,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", everypath_error());
         return 2;
     }
-    EverypathOptions options = {0};
+    EverypathOptions options;
+    if (everypath_usual_options(&options) != EVERYPATH_STATUS_OK) {
+        fprintf(stderr, "%s\n", everypath_error());
+        return 2;
+    }
     options.memory_bytes = 1u << 30;
     options.time_ms = 60000;
     options.threads = 2;

@@ -25,6 +25,8 @@ typedef enum EverypathStatus {
   EVERYPATH_STATUS_BAD_OPTIONS = 5,
   // A mistake in this library. Please report it.
   EVERYPATH_STATUS_INTERNAL = 6,
+  // The program was not loaded within the time limit.
+  EVERYPATH_STATUS_LOAD_TIME = 7,
 } EverypathStatus;
 
 // The answer of a check.
@@ -65,7 +67,9 @@ typedef struct EverypathProgress {
 // once. It must return normally: no exception and no long jump may leave it.
 typedef bool (*EverypathWatcher)(void *context, const struct EverypathProgress *progress);
 
-// Limits and options of a check. All zero means: no limits, breadth first, one worker.
+// Limits and options of a check. All zero means: no limits, breadth first, one worker, no
+// reduction. `everypath_usual_options` gives the options of the command `everypath check`. Names
+// of orders, stores and fairness are those of its options.
 typedef struct EverypathOptions {
   // The memory limit in bytes; 0 for no limit.
   uint64_t memory_bytes;
@@ -86,6 +90,16 @@ typedef struct EverypathOptions {
   // The function that is called with the progress and may stop the check; null for none. It gets
   // the same context as the visitor.
   EverypathWatcher watcher;
+  // Leave out orders of independent steps and make the program smaller, where that changes no
+  // verdict. The counts are then those of the smaller state space.
+  bool reduce;
+  // The order of the search, as in "auto", "dfs" or "astar"; null for breadth first or depth
+  // first, as `depth_first` says.
+  const char *order;
+  // The store of visited states, as in "compact" or "hash"; null for "auto".
+  const char *store;
+  // The infinite runs that count: "none" for all, "weak" or "strong"; null for all.
+  const char *fairness;
 } EverypathOptions;
 
 // A step, valid during the callback only.
@@ -153,13 +167,38 @@ typedef struct EverypathStore {
   void *context;
 } EverypathStore;
 
+// A name with a text: a definition for the preprocessor, or a file that the program may include.
+typedef struct EverypathNamed {
+  // The name. A file is looked up relative to the file that includes it.
+  const char *name;
+  // The value of the definition, or the text of the file.
+  const char *text;
+} EverypathNamed;
+
+// How a program is read. All zero means: nothing is defined or included, and there is no limit.
+typedef struct EverypathReading {
+  // Names defined for the preprocessor; null if there are none.
+  const struct EverypathNamed *defines;
+  // Their number.
+  size_t define_count;
+  // Files that the program may include; null if there are none.
+  const struct EverypathNamed *includes;
+  // Their number.
+  size_t include_count;
+  // A formula of linear temporal logic over expressions of the program, or null. If there is
+  // one, a check is about this formula alone.
+  const char *formula;
+  // The time limit in milliseconds; 0 for no limit.
+  uint64_t time_ms;
+} EverypathReading;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
 // Reads a program from memory. The language is recognised by the ending of its name or by its
 // contents. On success `*program` is a handle that must be freed with `everypath_free`; otherwise
-// it is null.
+// it is null. `everypath_read` can do more: definitions, included files, a formula, a time limit.
 //
 // # Safety
 // `name` is a string that ends in a zero byte; `contents` points to `length` bytes, or `length` is
@@ -181,14 +220,23 @@ void everypath_free(struct EverypathProgram *program);
 // the next such call of this thread.
 const char *everypath_error(void);
 
+// Sets all options to those of the command `everypath check`: all reductions, its order, and a
+// worker for each core. There are no limits; the command has a memory limit of most of what is
+// free.
+//
+// # Safety
+// `options` can be written.
+enum EverypathStatus everypath_usual_options(struct EverypathOptions *options);
+
 // Searches all reachable states for deadlocks and faults. If there is one, `visitor` (which may be
 // null) is called with the steps that lead to it, in order. `options` may be null. Unless the
 // verdict is "holds", `everypath_error` returns a sentence that describes the violation, or the
 // reason why the verdict is unknown.
 //
 // # Safety
-// `program` is a handle from `everypath_load`; `options` is null or can be read; `visitor` may be
-// called with `context`, the watcher too, and from another thread; `result` can be written.
+// `program` is a handle from `everypath_load`; `options` is null or can be read, and its texts are
+// null or end in a zero byte; `visitor` may be called with `context`, the watcher too, and from
+// another thread; `result` can be written.
 enum EverypathStatus everypath_check(const struct EverypathProgram *program,
                                      const struct EverypathOptions *options,
                                      EverypathVisitor visitor,
@@ -215,20 +263,35 @@ enum EverypathStatus everypath_emit_fault(struct EverypathSteps *steps, uint32_t
 // Explores all states of a system. If a state without steps is not an accepted end, or a step
 // fails, `visitor` (which may be null) is called with the path that leads there: first the initial
 // state, whose label is empty, then each step. `store` may be null: then the library keeps the
-// states. `options` may be null. Unless the verdict is "holds", `everypath_error` returns a
-// sentence that describes the violation, or the reason why the verdict is unknown.
+// states. `options` may be null; `reduce`, `store` and `fairness` in them are for programs only. A
+// memory limit counts the bytes of the states in the caller's store. Unless the verdict is
+// "holds", `everypath_error` returns a sentence that describes the violation, or the reason why
+// the verdict is unknown.
 //
 // # Safety
 // `system` can be read, and its functions may be called with its context, by several threads if
 // the options ask for several workers; the same is true for `store`, which may be null; `options`
-// is null or can be read; `visitor` may be called with `context`, the watcher too, and from
-// another thread; `result` can be written.
+// is null or can be read, and its texts end in a zero byte; `visitor` may be called with
+// `context`, the watcher too, and from another thread; `result` can be written.
 enum EverypathStatus everypath_explore(const struct EverypathSystem *system,
                                        const struct EverypathStore *store,
                                        const struct EverypathOptions *options,
                                        EverypathVisitor visitor,
                                        void *context,
                                        struct EverypathResult *result);
+
+// Reads a program like `everypath_load`, with names defined for its preprocessor, files that it
+// may include, a formula to check, and a time limit. `reading` may be null. After the time limit
+// the call returns `EVERYPATH_STATUS_LOAD_TIME`.
+//
+// # Safety
+// As for `everypath_load`; `reading` is null or can be read, its arrays have as many values as it
+// says, and its texts are null, where that is allowed, or end in a zero byte.
+enum EverypathStatus everypath_read(const char *name,
+                                    const uint8_t *contents,
+                                    size_t length,
+                                    const struct EverypathReading *reading,
+                                    struct EverypathProgram **program);
 
 // Calls `visitor` once, with the initial state.
 //

@@ -25,6 +25,8 @@ pub enum EverypathStatus {
     BadOptions = 5,
     /// A mistake in this library. Please report it.
     Internal = 6,
+    /// The program was not loaded within the time limit.
+    LoadTime = 7,
 }
 
 /// A status with the sentence that explains it.
@@ -48,6 +50,7 @@ impl From<Error> for Failure {
             Error::Initial(_) => EverypathStatus::NoInitialState,
             Error::State(_) => EverypathStatus::BadState,
             Error::Plan(_) => EverypathStatus::BadOptions,
+            Error::LoadTime(_) => EverypathStatus::LoadTime,
             // The enum may grow; an unknown error is reported as an internal one.
             _ => EverypathStatus::Internal,
         };
@@ -122,6 +125,33 @@ pub unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str, Failure> {
     // SAFETY: not null, and the caller vouches for the zero byte.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map_err(|_| EverypathStatus::BadArgument.because("a string is not UTF-8"))
+}
+
+/// The text a caller passes, if there is one.
+///
+/// # Safety
+/// As for [`text`].
+pub unsafe fn text_or_none<'a>(pointer: *const c_char) -> Result<Option<&'a str>, Failure> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { text(pointer) }.map(Some)
+}
+
+/// The values of an array that a caller passes.
+///
+/// # Safety
+/// `pointer` points to `count` values that stay unchanged during the call, or `count` is 0.
+pub unsafe fn values<'a, T>(pointer: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if pointer.is_null() || count > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(EverypathStatus::BadArgument.because(format!("`{name}` is null, or has more values than memory can hold")));
+    }
+    // SAFETY: not null, not too long, and the caller vouches for the rest.
+    Ok(unsafe { slice::from_raw_parts(pointer, count) })
 }
 
 /// The value that a pointer refers to.

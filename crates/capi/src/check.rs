@@ -1,10 +1,12 @@
 //! A whole check in one call.
 
 use crate::EverypathProgram;
-use crate::boundary::{EverypathStatus, guarded, remember, value};
+use crate::boundary::{EverypathStatus, Failure, guarded, remember, text_or_none, value};
 use crate::step::{EverypathVisitor, tell};
-use everypath::{Cancel, Limits, Observer, Only, Order, Outcome, Plan, Progress, Verdict};
-use std::ffi::c_void;
+use everypath::{Cancel, Fair, Limits, Observer, Only, Order, Outcome, Passes, Plan, Por, Progress, StoreKind, UnknownName, Verdict};
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,8 +46,10 @@ pub struct EverypathProgress {
 /// once. It must return normally: no exception and no long jump may leave it.
 pub type EverypathWatcher = Option<unsafe extern "C" fn(context: *mut c_void, progress: *const EverypathProgress) -> bool>;
 
-/// Limits and options of a check. All zero means: no limits, breadth first, one worker.
-#[derive(Clone, Copy, Debug, Default)]
+/// Limits and options of a check. All zero means: no limits, breadth first, one worker, no
+/// reduction. `everypath_usual_options` gives the options of the command `everypath check`. Names
+/// of orders, stores and fairness are those of its options.
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct EverypathOptions {
     /// The memory limit in bytes; 0 for no limit.
@@ -67,7 +71,59 @@ pub struct EverypathOptions {
     /// The function that is called with the progress and may stop the check; null for none. It gets
     /// the same context as the visitor.
     pub watcher: EverypathWatcher,
+    /// Leave out orders of independent steps and make the program smaller, where that changes no
+    /// verdict. The counts are then those of the smaller state space.
+    pub reduce: bool,
+    /// The order of the search, as in "auto", "dfs" or "astar"; null for breadth first or depth
+    /// first, as `depth_first` says.
+    pub order: *const c_char,
+    /// The store of visited states, as in "compact" or "hash"; null for "auto".
+    pub store: *const c_char,
+    /// The infinite runs that count: "none" for all, "weak" or "strong"; null for all.
+    pub fairness: *const c_char,
 }
+
+impl Default for EverypathOptions {
+    fn default() -> Self {
+        EverypathOptions {
+            memory_bytes: 0,
+            time_ms: 0,
+            depth: 0,
+            depth_first: false,
+            explore_only: false,
+            only_safety: false,
+            threads: 0,
+            watcher: None,
+            reduce: false,
+            order: ptr::null(),
+            store: ptr::null(),
+            fairness: ptr::null(),
+        }
+    }
+}
+
+/// Sets all options to those of the command `everypath check`: all reductions, its order, and a
+/// worker for each core. There are no limits; the command has a memory limit of most of what is
+/// free.
+///
+/// # Safety
+/// `options` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn everypath_usual_options(options: *mut EverypathOptions) -> EverypathStatus {
+    guarded(|| {
+        if options.is_null() {
+            return Err(EverypathStatus::BadArgument.because("`options` is null"));
+        }
+        let threads = u32::try_from(Plan::usual().threads).unwrap_or(u32::MAX);
+        let usual = EverypathOptions { reduce: true, order: AUTO.as_ptr(), threads, ..EverypathOptions::default() };
+        // SAFETY: not null, and the caller vouches that it can be written.
+        unsafe { options.write(usual) };
+        Ok(())
+    })
+}
+
+/// The name of the order of the command.
+const AUTO: &CStr = c"auto";
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +149,9 @@ pub struct EverypathResult {
 /// reason why the verdict is unknown.
 ///
 /// # Safety
-/// `program` is a handle from `everypath_load`; `options` is null or can be read; `visitor` may be
-/// called with `context`, the watcher too, and from another thread; `result` can be written.
+/// `program` is a handle from `everypath_load`; `options` is null or can be read, and its texts are
+/// null or end in a zero byte; `visitor` may be called with `context`, the watcher too, and from
+/// another thread; `result` can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn everypath_check(
     program: *const EverypathProgram,
@@ -111,7 +168,8 @@ pub unsafe extern "C" fn everypath_check(
         let (program, options) = unsafe { (&value(program, "program")?.0, options.as_ref().copied().unwrap_or_default()) };
         let cancel = Cancel::default();
         let watch = Watch::new(options.watcher, context, &cancel);
-        let checked = program.check_with(&plan(&options), &cancel, &watch)?;
+        // SAFETY: the caller vouches for the texts in the options.
+        let checked = program.check_with(&unsafe { plan(&options) }?, &cancel, &watch)?;
         // SAFETY: not null, and the caller vouches that it can be written.
         unsafe { result.write(result_of(&checked.outcome)) };
         for step in &checked.steps {
@@ -196,13 +254,71 @@ pub(crate) fn limits(options: &EverypathOptions) -> Limits {
     Limits { memory: given(options.memory_bytes), time: given(options.time_ms).map(Duration::from_millis), depth: given(options.depth) }
 }
 
-fn plan(options: &EverypathOptions) -> Plan {
+/// The choice that an option names, if it names one.
+///
+/// # Safety
+/// `name` is null or ends in a zero byte.
+unsafe fn choice<T: FromStr<Err = UnknownName>>(name: *const c_char) -> Result<Option<T>, Failure> {
+    // SAFETY: the caller vouches for it.
+    let name = unsafe { text_or_none(name)? };
+    name.map(|name| name.parse().map_err(|unknown: UnknownName| EverypathStatus::BadOptions.because(unknown.to_string()))).transpose()
+}
+
+/// The order that the options ask for.
+///
+/// # Safety
+/// The name in it is null or ends in a zero byte.
+pub(crate) unsafe fn order(options: &EverypathOptions) -> Result<Order, Failure> {
+    // SAFETY: the caller vouches for it.
+    let named = unsafe { choice(options.order)? };
+    Ok(named.unwrap_or(if options.depth_first { Order::Depth } else { Order::Breadth }))
+}
+
+/// The plan that the options describe.
+///
+/// # Safety
+/// The names in them are null or end in a zero byte.
+unsafe fn plan(options: &EverypathOptions) -> Result<Plan, Failure> {
     let base = if options.explore_only { Plan::space() } else { Plan::check() };
-    Plan {
+    let (por, passes) = if options.reduce { (Por::On, Passes::ALL) } else { (base.por, base.passes) };
+    // SAFETY: the caller vouches for the names.
+    let (order, store, fairness) = unsafe { (order(options)?, choice::<StoreKind>(options.store)?, choice::<Fair>(options.fairness)?) };
+    Ok(Plan {
         only: options.only_safety.then_some(Only::Safety),
-        order: if options.depth_first { Order::Depth } else { Order::Breadth },
+        order,
+        store: store.unwrap_or(base.store),
+        fairness: fairness.unwrap_or(base.fairness),
+        por,
+        passes,
         limits: limits(options),
         threads: (options.threads as usize).max(1),
         ..base
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_options_are_the_usual_plan() {
+        let mut options = EverypathOptions::default();
+        // SAFETY: it can be written, and the names in it are texts of this module.
+        let plan = unsafe {
+            assert_eq!(everypath_usual_options(&mut options), EverypathStatus::Ok);
+            assert_eq!(everypath_usual_options(ptr::null_mut()), EverypathStatus::BadArgument);
+            plan(&options)
+        };
+        assert_eq!(plan.expect("known names"), Plan::usual());
+        // SAFETY: there are no names.
+        let plain = unsafe { plan_of(&EverypathOptions::default()) };
+        assert_eq!(plain, Plan { order: Order::Breadth, ..Plan::check() });
+    }
+
+    /// # Safety
+    /// As for [`plan`].
+    unsafe fn plan_of(options: &EverypathOptions) -> Plan {
+        // SAFETY: the caller vouches for it.
+        unsafe { plan(options) }.expect("known names")
     }
 }

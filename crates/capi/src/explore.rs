@@ -5,11 +5,11 @@
 //! from it. The search is the same as for programs.
 
 use crate::boundary::{EverypathStatus, Failure, bytes, guarded, value};
-use crate::check::{EverypathOptions, EverypathResult, Watch, limits, result_of};
+use crate::check::{EverypathOptions, EverypathResult, Watch, limits, order, result_of};
 use crate::step::{EverypathStep, EverypathVisitor};
 use everypath::{
-    Action, Cancel, Compact, Exploration, FaultCode, Inserted, NoProperty, Order, Plain, Property, Safety, StateId, Store, StoreFull,
-    StoreWorker, Successors, System, Trace, Verdict, Violation, explore,
+    Action, Cancel, Compact, Exploration, FaultCode, Inserted, NoProperty, Plain, Property, Safety, StateId, Store, StoreFull, StoreWorker,
+    Successors, System, Trace, Verdict, Violation, explore,
 };
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -99,14 +99,16 @@ unsafe fn add(steps: *mut EverypathSteps, entry: impl FnOnce(&mut Successors, Ac
 /// Explores all states of a system. If a state without steps is not an accepted end, or a step
 /// fails, `visitor` (which may be null) is called with the path that leads there: first the initial
 /// state, whose label is empty, then each step. `store` may be null: then the library keeps the
-/// states. `options` may be null. Unless the verdict is "holds", `everypath_error` returns a
-/// sentence that describes the violation, or the reason why the verdict is unknown.
+/// states. `options` may be null; `reduce`, `store` and `fairness` in them are for programs only. A
+/// memory limit counts the bytes of the states in the caller's store. Unless the verdict is
+/// "holds", `everypath_error` returns a sentence that describes the violation, or the reason why
+/// the verdict is unknown.
 ///
 /// # Safety
 /// `system` can be read, and its functions may be called with its context, by several threads if
 /// the options ask for several workers; the same is true for `store`, which may be null; `options`
-/// is null or can be read; `visitor` may be called with `context`, the watcher too, and from
-/// another thread; `result` can be written.
+/// is null or can be read, and its texts end in a zero byte; `visitor` may be called with
+/// `context`, the watcher too, and from another thread; `result` can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn everypath_explore(
     system: *const EverypathSystem,
@@ -126,11 +128,17 @@ pub unsafe extern "C" fn everypath_explore(
         if system.initial.is_none() || system.successors.is_none() || store.is_some_and(|store| store.insert.is_none()) {
             return Err(EverypathStatus::BadArgument.because("`initial`, `successors` or `insert` is null"));
         }
+        if options.reduce || !options.store.is_null() || !options.fairness.is_null() {
+            let why = "`reduce`, `store` and `fairness` are for `everypath_check`: nothing is known of the steps of this system, and its store \
+                       is an argument of its own";
+            return Err(EverypathStatus::BadOptions.because(why));
+        }
         let cancel = Cancel::default();
         let watch = Watch::new(options.watcher, context, &cancel);
         let property: &dyn Property = if options.explore_only { &NoProperty } else { &Safety { deadlocks: true, faults: true } };
         let how = Exploration {
-            order: if options.depth_first { Order::Depth } else { Order::Breadth },
+            // SAFETY: the caller vouches for the texts in the options.
+            order: unsafe { order(&options)? },
             property,
             limits: limits(&options),
             threads: (options.threads as usize).max(1),

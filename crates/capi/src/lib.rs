@@ -13,14 +13,18 @@
 mod boundary;
 mod check;
 mod explore;
+mod load;
 mod step;
 
 pub use boundary::{EverypathStatus, everypath_error};
-pub use check::{EverypathOptions, EverypathProgress, EverypathResult, EverypathVerdict, EverypathWatcher, everypath_check};
+pub use check::{
+    EverypathOptions, EverypathProgress, EverypathResult, EverypathVerdict, EverypathWatcher, everypath_check, everypath_usual_options,
+};
 pub use explore::{EverypathSteps, EverypathStore, EverypathSystem, everypath_emit, everypath_emit_fault, everypath_explore};
+pub use load::{EverypathNamed, EverypathReading, everypath_read};
 pub use step::{EverypathStep, EverypathVisitor, everypath_initial, everypath_is_valid_end, everypath_successors};
 
-use boundary::{bytes, guarded, text};
+use boundary::guarded;
 use everypath::Program;
 use std::ffi::c_char;
 
@@ -29,7 +33,7 @@ pub struct EverypathProgram(Program);
 
 /// Reads a program from memory. The language is recognised by the ending of its name or by its
 /// contents. On success `*program` is a handle that must be freed with `everypath_free`; otherwise
-/// it is null.
+/// it is null. `everypath_read` can do more: definitions, included files, a formula, a time limit.
 ///
 /// # Safety
 /// `name` is a string that ends in a zero byte; `contents` points to `length` bytes, or `length` is
@@ -41,19 +45,8 @@ pub unsafe extern "C" fn everypath_load(
     length: usize,
     program: *mut *mut EverypathProgram,
 ) -> EverypathStatus {
-    guarded(|| {
-        if program.is_null() {
-            return Err(EverypathStatus::BadArgument.because("`program` is null"));
-        }
-        // SAFETY: not null, and the caller vouches that it can be written.
-        unsafe { program.write(std::ptr::null_mut()) };
-        // SAFETY: the caller vouches for the string and the bytes.
-        let (name, contents) = unsafe { (text(name)?, bytes(contents, length)?) };
-        let loaded = Program::load(name, contents)?;
-        // SAFETY: as above.
-        unsafe { program.write(Box::into_raw(Box::new(EverypathProgram(loaded)))) };
-        Ok(())
-    })
+    // SAFETY: the caller vouches for all of it; nothing is defined or included.
+    unsafe { everypath_read(name, contents, length, std::ptr::null(), program) }
 }
 
 /// Frees a program. Null is allowed and does nothing.

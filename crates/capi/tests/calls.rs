@@ -1,8 +1,9 @@
 //! The functions as called from C, with correct and with wrong arguments.
 
 use everypath_c::{
-    EverypathOptions, EverypathProgram, EverypathProgress, EverypathResult, EverypathStatus, EverypathStep, EverypathVerdict,
-    everypath_check, everypath_error, everypath_free, everypath_initial, everypath_is_valid_end, everypath_load, everypath_successors,
+    EverypathNamed, EverypathOptions, EverypathProgram, EverypathProgress, EverypathReading, EverypathResult, EverypathStatus,
+    EverypathStep, EverypathVerdict, everypath_check, everypath_error, everypath_free, everypath_initial, everypath_is_valid_end,
+    everypath_load, everypath_read, everypath_successors, everypath_usual_options,
 };
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -93,6 +94,91 @@ fn a_watcher_hears_of_progress_and_can_stop_a_check() {
     }
     // SAFETY: the handle is not used again.
     unsafe { everypath_free(program) };
+}
+
+/// Nothing defined, nothing included.
+const EMPTY: EverypathReading =
+    EverypathReading { defines: ptr::null(), define_count: 0, includes: ptr::null(), include_count: 0, formula: ptr::null(), time_ms: 0 };
+
+fn read(text: &str, reading: &EverypathReading) -> Result<*mut EverypathProgram, EverypathStatus> {
+    let mut program = ptr::null_mut();
+    // SAFETY: all are valid pointers.
+    let status = unsafe { everypath_read(c"m.pml".as_ptr(), text.as_ptr(), text.len(), reading, &mut program) };
+    if program.is_null() { Err(status) } else { Ok(program) }
+}
+
+/// Checks a program and frees it.
+fn check(program: *mut EverypathProgram, options: &EverypathOptions) -> EverypathResult {
+    // SAFETY: the handle is alive, and not used again.
+    unsafe {
+        let mut result = std::mem::zeroed::<EverypathResult>();
+        assert_eq!(everypath_check(program, options, None, ptr::null_mut(), &mut result), EverypathStatus::Ok, "{}", error());
+        everypath_free(program);
+        result
+    }
+}
+
+#[test]
+fn a_program_is_read_with_all_that_belongs_to_it() {
+    let text = "#include \"size.h\"\nbyte n; active proctype P() { do :: n < SIZE + MORE -> n++ :: n > 0 -> n-- od }";
+    let defines = [EverypathNamed { name: c"MORE".as_ptr(), text: c"2".as_ptr() }];
+    let includes = [EverypathNamed { name: c"size.h".as_ptr(), text: c"#define SIZE 3\n".as_ptr() }];
+    let whole = EverypathReading { defines: defines.as_ptr(), define_count: 1, includes: includes.as_ptr(), include_count: 1, ..EMPTY };
+    let result = check(read(text, &whole).expect("a program"), &EverypathOptions::default());
+    // Six values at the loop, and after its conditions five on the way up and five on the way down.
+    assert_eq!((result.verdict, result.states), (EverypathVerdict::Holds, 16));
+    assert_eq!(read(text, &EMPTY).err(), Some(EverypathStatus::BadProgram));
+    assert!(error().contains("size.h"), "{}", error());
+    assert_eq!(read(text, &EverypathReading { defines: ptr::null(), ..whole }).err(), Some(EverypathStatus::BadArgument));
+
+    let never_full = EverypathReading { formula: c"[] (n < 5)".as_ptr(), ..whole };
+    assert_eq!(check(read(text, &never_full).expect("a program"), &EverypathOptions::default()).verdict, EverypathVerdict::Violated);
+    let sometimes_full = EverypathReading { formula: c"[] (n < 6)".as_ptr(), ..whole };
+    assert_eq!(check(read(text, &sometimes_full).expect("a program"), &EverypathOptions::default()).verdict, EverypathVerdict::Holds);
+    let wrong = EverypathReading { formula: c"[] (n <".as_ptr(), ..whole };
+    assert_eq!(read(text, &wrong).err(), Some(EverypathStatus::BadProgram));
+
+    let long = format!("int x; init {{ {} }}", "x = x + 1; ".repeat(50_000));
+    assert_eq!(read(&long, &EverypathReading { time_ms: 1, ..EMPTY }).err(), Some(EverypathStatus::LoadTime));
+}
+
+/// Two processes that do not see each other, and a formula that only a fair run satisfies.
+#[test]
+fn options_choose_reduction_order_store_and_fairness() {
+    let text = "byte x, y; active proctype P() { do :: x = 1 - x od } active proctype Q() { y = 1; y = 2; y = 3 }";
+    let done = EverypathReading { formula: c"<> (y == 3)".as_ptr(), ..EMPTY };
+    let run = |reading: &EverypathReading, options: &EverypathOptions| check(read(text, reading).expect("a program"), options);
+    let plain = EverypathOptions::default();
+    let mut usual = plain;
+    // SAFETY: it can be written.
+    assert_eq!(unsafe { everypath_usual_options(&mut usual) }, EverypathStatus::Ok);
+    let (all, few) = (run(&EMPTY, &plain), run(&EMPTY, &usual));
+    assert_eq!((all.verdict, few.verdict), (EverypathVerdict::Holds, EverypathVerdict::Holds));
+    assert!(few.states < all.states, "{few:?} {all:?}");
+
+    assert_eq!(run(&done, &usual).verdict, EverypathVerdict::Violated);
+    let fair = EverypathOptions { fairness: c"weak".as_ptr(), ..usual };
+    assert_eq!(run(&done, &fair).verdict, EverypathVerdict::Holds);
+
+    let lossy = EverypathOptions { store: c"hash".as_ptr(), order: c"dfs".as_ptr(), ..plain };
+    let result = run(&EMPTY, &lossy);
+    assert_eq!((result.verdict, result.states), (EverypathVerdict::Unknown, all.states));
+
+    for wrong in [
+        EverypathOptions { store: c"drawer".as_ptr(), ..plain },
+        EverypathOptions { order: c"best".as_ptr(), ..plain },
+        EverypathOptions { fairness: c"perfect".as_ptr(), ..plain },
+        EverypathOptions { store: c"cache".as_ptr(), ..plain },
+    ] {
+        let program = read(text, &EMPTY).expect("a program");
+        // SAFETY: the handle is alive, and freed once.
+        unsafe {
+            let mut result = std::mem::zeroed::<EverypathResult>();
+            assert_eq!(everypath_check(program, &wrong, None, ptr::null_mut(), &mut result), EverypathStatus::BadOptions);
+            everypath_free(program);
+        }
+        assert!(!error().is_empty());
+    }
 }
 
 #[test]

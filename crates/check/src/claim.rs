@@ -9,6 +9,7 @@ use bytecode::{AutomatonEdge as Stated, BinaryOp, EdgeLabel, Formula, FormulaNod
 use contract::{PROPOSITIONS_MAX, Proposition};
 use logic::{Class, Formulas, Id, Node};
 use search::{Automaton, AutomatonEdge};
+use source::FileId;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -58,6 +59,8 @@ pub enum NotChecked {
     Events,
     /// It accepts finite runs, but not by accepting states.
     NoAcceptingStates,
+    /// It is a formula that cannot be read.
+    Formula(String),
 }
 
 impl fmt::Display for NotChecked {
@@ -66,6 +69,7 @@ impl fmt::Display for NotChecked {
             NotChecked::Propositions(count) => {
                 write!(f, "it has {count} different expressions, and at most {PROPOSITIONS_MAX} can be followed at once")
             }
+            NotChecked::Formula(why) => write!(f, "its formula cannot be read: {why}"),
             NotChecked::TooLarge(why) => f.write_str(why),
             NotChecked::NoAcceptingStates => {
                 f.write_str("an automaton that accepts finite runs does so in accepting states, and it has none")
@@ -163,6 +167,17 @@ impl Claim {
         let root = operands.pop().unwrap_or(Formulas::TRUE);
         let number = |name: &str| name.parse().ok();
         Claim::of_logic(formulas, root, &number)
+    }
+
+    /// The claim of a formula in the syntax of the command line, whose expressions are names that
+    /// `number` knows.
+    pub fn of_text(text: &str, number: &dyn Fn(&str) -> Option<u32>) -> Result<Claim, NotChecked> {
+        let mut formulas = Formulas::new();
+        let parsed = logic::parse(&mut formulas, text, FileId::default(), 0).map_err(|wrong| NotChecked::Formula(wrong.message))?;
+        if let Some(unknown) = formulas.atoms().iter().find(|name| number(name).is_none()) {
+            return Err(NotChecked::Formula(format!("there is no proposition `{unknown}`")));
+        }
+        Claim::of_logic(formulas, parsed.root, number)
     }
 
     /// The claim of a formula whose atoms have names that `number` knows.

@@ -3,6 +3,7 @@
 //! There is no plan, no narrator and no reference interpreter here: the caller's own system decides
 //! whether there is a violation.
 
+use crate::counted::Counted;
 use crate::run::Refusal;
 use crate::stores::{self, Manner};
 use crate::table::{self, Order};
@@ -17,7 +18,10 @@ pub struct Exploration<'a> {
     /// The property to check. By default, no deadlock and no fault is reachable.
     pub property: &'a dyn Property,
     /// The limits of the search. A store has a budget of its own; this one covers the memory of the
-    /// search and the store together.
+    /// search and the store together. A store that does not say how much it uses ([`Budgeted`]) is
+    /// counted by the bytes of its states.
+    ///
+    /// [`Budgeted`]: contract::Budgeted
     pub limits: Limits,
     /// The estimates of a directed search.
     pub heuristic: &'a dyn Heuristic,
@@ -54,5 +58,9 @@ pub fn explore<S: System + Clone, T: Store>(system: &S, store: &T, how: &Explora
         observer: how.observer,
         ..Task::new(how.property)
     };
-    Ok(stores::go(system, store, Manner::of(how.order), &task))
+    let manner = Manner::of(how.order);
+    Ok(match store.budgeted() {
+        Some(_) => stores::go(system, store, manner, &task),
+        None => stores::go(system, &Counted::new(store), manner, &task),
+    })
 }

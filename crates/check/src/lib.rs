@@ -10,6 +10,7 @@ mod advice;
 mod causal;
 mod choice;
 mod claim;
+mod counted;
 mod coverage;
 mod ctl;
 mod distributed;

@@ -12,6 +12,7 @@ use crate::table::{Combination, Cycles, Method, Order, StoreKind};
 use contract::{Limits, Safety};
 use optimise::Passes;
 use search::Fairness;
+use std::thread;
 
 choice! {
     /// The engine that computes successors.
@@ -139,7 +140,17 @@ impl Plan {
         Combination::new(self, Method::Exploration, saved).guarantee().map(drop)
     }
 
-    /// Looks for deadlocks and faults, with the default options.
+    /// What the command `everypath check` does without options: everything that the model states
+    /// is checked, with all reductions, one worker for each core, and native code.
+    ///
+    /// The command also limits the memory, to most of what is free. A library does not know what
+    /// its host needs, so there is no limit here.
+    pub fn usual() -> Plan {
+        Plan { por: Por::On, passes: Passes::ALL, threads: thread::available_parallelism().map_or(1, usize::from), ..Plan::check() }
+    }
+
+    /// Looks for deadlocks and faults in the plainest way: no reduction, the program as it is
+    /// written, one worker. [`usual`](Self::usual) is faster.
     pub fn check() -> Plan {
         Plan {
             engine: Engine::default(),

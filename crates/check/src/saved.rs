@@ -5,8 +5,8 @@
 //! again, and cannot resume it with others by mistake: the search after these bytes contains their
 //! digest. Everything that decides what a verdict means is part of it. Options that may differ from
 //! run to run (engine, workers, memory, time) are not. The store, the depth limit and the number of
-//! runs over bit arrays are part of it, as defaults. [`Saved::plan`] names every field of a plan, and
-//! a test changes them one by one.
+//! runs over bit arrays are part of it, as defaults. [`Saved::plan`] names every field of a plan,
+//! and a test changes them one by one.
 
 use crate::plan::{Fair, Only, Plan, Por};
 use crate::subject::{Enclosed, Subject};
@@ -104,7 +104,8 @@ impl Saved {
             order: self.order,
             por,
             passes: self.passes,
-            // The rest may differ. It is named here, so that a new field of a plan is not forgotten.
+            // The rest may differ. It is named here, so that a new field of a plan is not
+            // forgotten.
             engine: plan.engine,
             measure: plan.measure,
             store: plan.store,
@@ -237,8 +238,8 @@ impl Choices {
         words.join(" ")
     }
 
-    /// Reads what [`to_text`](Self::to_text) wrote. An unknown word is an error, because it may have
-    /// a meaning that this version does not know.
+    /// Reads what [`to_text`](Self::to_text) wrote. An unknown word is an error, because it may
+    /// have a meaning that this version does not know.
     fn read(text: &str) -> Option<Choices> {
         let mut words = text.split(' ');
         let order = words.next()?.parse().ok()?;
@@ -444,7 +445,8 @@ mod tests {
         for (name, fate, changed) in fields() {
             assert_ne!(changed, base, "{name}");
             let (one, other) = (digest(&program, &base), digest(&program, &changed));
-            // A search that begins with this field and is resumed without it, and the other way round.
+            // A search that begins with this field and is resumed without it, and the other way
+            // round.
             let (resumed, free) = (reread(&changed).plan(base), reread(&base).plan(changed));
             match fate {
                 Fate::Kept => {

@@ -10,11 +10,9 @@ use crate::plan::Engine;
 use crate::property;
 use bytecode::{LabelKind, Program, PropertyBody, Verified};
 use contract::{CloneSystem, Observer, PropertyKind, Proposition, Reduction, Stated};
-use logic::Formulas;
 use lts::{Lts, Walker};
 use reduction::{Examiner, Stubborn};
 use replay::Narrator;
-use source::FileId;
 use std::sync::Arc;
 use vm::Interpreter;
 
@@ -237,10 +235,8 @@ impl Subject for Arc<Lts> {
             _ => {}
         }
         let (_, text) = self.formulas().iter().find(|(name, _)| *name == stated.name)?;
-        let mut formulas = Formulas::new();
-        let parsed = logic::parse(&mut formulas, text, FileId::default(), 0).map_err(|wrong| NotChecked::TooLarge(wrong.message));
         let number = |name: &str| self.atoms().iter().position(|atom| atom == name).map(|number| number as u32);
-        Some(parsed.and_then(|parsed| Claim::of_logic(formulas, parsed.root, &number)))
+        Some(Claim::of_text(text, &number))
     }
 
     fn narrator(&self) -> Narrator {

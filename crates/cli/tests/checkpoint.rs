@@ -395,8 +395,8 @@ const NO_PROGRESS: &str = "byte x;\nactive proctype P() { do :: x < 200 -> x++ :
 const FAIR: &str = "byte x;\nbool done;\nactive proctype P() { do :: x < 200 -> x++ :: x == 200 -> x = 0 od }\n\
                     active proctype Q() { done = true }\nltl f { <> done }\n";
 
-/// A search that is saved, in a file or in the folder of its states, and resumed without its options
-/// answers exactly what was asked.
+/// A search that is saved, in a file or in the folder of its states, and resumed without its
+/// options answers exactly what was asked.
 #[test]
 fn a_resumed_check_answers_what_was_asked() {
     let shown = |json: &Value| {

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 
 fn check(name: &str, contents: &[u8]) -> Result<u8, Error> {
     let program = Program::load(name, contents)?;
-    let checked = program.check(&Plan::check())?;
+    let checked = program.check(&Plan::usual())?;
     println!("{} states, {} transitions", checked.outcome.statistics.states, checked.outcome.statistics.transitions);
     match checked.outcome.verdict {
         Verdict::Holds => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Texts by name. A file is looked up relative to the file that includes it: `parts/b.h`, included
 /// by `parts/a.h` as `b.h`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Includes {
     texts: BTreeMap<String, String>,
 }

@@ -1,9 +1,9 @@
 //! The central type: a program that was read and accepted.
 
 use crate::error::Error;
-use crate::includes::Includes;
+use crate::reading::Reading;
 use bytecode::{Verified, asm, binary};
-use check::{Checked, Engine, Plan, Subject};
+use check::{Checked, Engine, Plan, Selected, Subject};
 use contract::{Cancel, CloneSystem, Observer, Quiet, Trace};
 use languages::{Files, Input, Model, NoFiles};
 use replay::{Choice, Narrator, Step, View};
@@ -30,48 +30,74 @@ impl Program {
 
     /// Reads a program that may include other files, with names defined for its preprocessor.
     pub fn load_with(name: &str, contents: &[u8], defines: &[(String, String)], files: &mut dyn Files) -> Result<Program, Error> {
-        let loaded = languages::load(Input { name, bytes: contents, defines, formulas: &[], files })?;
+        Program::load_from(Input { name, bytes: contents, defines, formulas: &[], files })
+    }
+
+    /// Reads a program with everything that belongs to it, within a time limit if there is one.
+    ///
+    /// ```
+    /// use everypath::{Error, Plan, Program, Reading, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// let text = b"byte n; active proctype P() { do :: n < LIMIT -> n++ :: n > 0 -> n-- od }";
+    /// let reading = Reading {
+    ///     defines: vec![("LIMIT".to_owned(), "5".to_owned())],
+    ///     formulas: vec![("top".to_owned(), "[] <> (n == LIMIT)".to_owned())],
+    ///     limit: Some(Duration::from_secs(60)),
+    ///     ..Reading::default()
+    /// };
+    /// let program = Program::read("counter.pml", text, &reading)?;
+    /// let checked = program.only(&["top"]).check(&Plan::usual())?;
+    /// // It can go up and down for ever without reaching the limit.
+    /// assert!(matches!(checked.outcome.verdict, Verdict::Violated(_)));
+    ///
+    /// let long = format!("int x; init {{ {} }}", "x = x + 1; ".repeat(50_000));
+    /// let hasty = Reading { limit: Some(Duration::from_millis(1)), ..Reading::default() };
+    /// assert!(matches!(Program::read("m.pml", long.as_bytes(), &hasty), Err(Error::LoadTime(_))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn read(name: &str, contents: &[u8], reading: &Reading) -> Result<Program, Error> {
+        let load = |name: &str, contents: &[u8], Reading { defines, includes, formulas, .. }: &Reading| {
+            Program::load_from(Input { name, bytes: contents, defines, formulas, files: &mut includes.clone() })
+        };
+        let Some(limit) = reading.limit else { return load(name, contents, reading) };
+        let (name, contents, reading) = (name.to_owned(), contents.to_vec(), reading.clone());
+        let (send, receive) = mpsc::channel();
+        let work = move || {
+            // After the limit the result is dropped.
+            let _ = send.send(load(&name, &contents, &reading));
+        };
+        let thread = thread::Builder::new().name("everypath load".to_owned()).spawn(work);
+        thread.map_err(|_| Error::LoadTime(Duration::ZERO))?;
+        receive.recv_timeout(limit).unwrap_or(Err(Error::LoadTime(limit)))
+    }
+
+    fn load_from(input: Input<'_>) -> Result<Program, Error> {
+        let name = input.name.to_owned();
+        let loaded = languages::load(input)?;
         let warnings = loaded.warnings_in_lines().into();
         let (subject, name): (Arc<dyn Subject>, _) = match loaded.model {
             Model::Program(program) => {
                 let name = program.program().name.clone();
                 (Arc::new(Arc::<Verified>::from(program)), name)
             }
-            Model::Graph(graph) => (Arc::new(graph), name.to_owned()),
+            Model::Graph(graph) => (Arc::new(graph), name),
         };
         Ok(Program { narrator: subject.narrator(), subject, name: name.into(), warnings })
     }
 
-    /// Reads a program like [`load_with`](Self::load_with), within a time limit. The work is done
-    /// by a thread of its own. After the limit the call returns [`Error::LoadTime`] at once, and
-    /// the result of the thread is dropped. The thread itself still runs to its end, which the
-    /// limits of the front-ends bound to some seconds and some hundred megabytes.
-    ///
-    /// ```
-    /// # use everypath::{Error, Includes, Program};
-    /// # use std::time::Duration;
-    /// let long = format!("int x; init {{ {} }}", "x = x + 1; ".repeat(50_000));
-    /// let limit = Duration::from_millis(1);
-    /// let loaded = Program::load_within("m.pml", long.as_bytes(), &[], &Includes::new(), limit);
-    /// assert!(matches!(loaded, Err(Error::LoadTime(_))));
-    /// ```
-    pub fn load_within(
-        name: &str,
-        contents: &[u8],
-        defines: &[(String, String)],
-        includes: &Includes,
-        limit: Duration,
-    ) -> Result<Program, Error> {
-        let (name, contents, defines, mut includes) = (name.to_owned(), contents.to_vec(), defines.to_vec(), includes.clone());
-        let (send, receive) = mpsc::channel();
-        let work = move || {
-            let loaded = Program::load_with(&name, &contents, &defines, &mut includes);
-            // After the limit the result is dropped.
-            let _ = send.send(loaded);
-        };
-        let thread = thread::Builder::new().name("everypath load".to_owned()).spawn(work);
-        thread.map_err(|_| Error::LoadTime(Duration::ZERO))?;
-        receive.recv_timeout(limit).unwrap_or(Err(Error::LoadTime(limit)))
+    /// The same program, which states only the properties with these names. A name that it does not
+    /// state is ignored; the properties of a checked program are in [`Checked::properties`].
+    pub fn only(&self, names: &[&str]) -> Program {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        let (subject, branching, automata) = (Arc::clone(&self.subject), Vec::new(), Vec::new());
+        Program { subject: Arc::new(Selected { subject, names, branching, automata }), ..self.clone() }
+    }
+
+    /// A program of the caller's own kind. Everything works as for one that was read: checks with
+    /// all orders and stores, temporal properties over its propositions, and traces in its words.
+    pub fn of(name: &str, subject: Arc<dyn Subject>) -> Program {
+        Program { narrator: subject.narrator(), subject, name: name.into(), warnings: Arc::default() }
     }
 
     /// Warnings about the program, one line each with a position.
@@ -135,7 +161,7 @@ impl Program {
         Ok(self.narrator.options(state))
     }
 
-    /// Carries out a plan to its end.
+    /// Carries out a plan to its end. [`Plan::usual`] is the plan of the command `everypath check`.
     pub fn check(&self, plan: &Plan) -> Result<Checked, Error> {
         self.check_with(plan, &Cancel::default(), &Quiet)
     }

@@ -22,7 +22,7 @@ fn check() {
     assert!(out.contains("violated: no process can move") && out.contains("First(0): "), "{out}");
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/promela/classic/dekker.pml");
     let (code, out) = run("check", &[&model.to_string_lossy()]);
-    assert_eq!((code, out.as_str()), (Some(0), "146 states, 274 transitions\nholds\n"));
+    assert_eq!((code, out.as_str()), (Some(0), "134 states, 226 transitions\nholds\n"));
     assert_eq!(run("check", &["missing.pml"]).0, Some(2));
 }
 

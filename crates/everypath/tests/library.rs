@@ -1,10 +1,11 @@
 //! The library from the point of view of a program that embeds it.
 
 use everypath::{
-    Cancel, Error, Fault, Includes, Limits, Observer, Only, Order, Plan, Program, Progress, StopReason, Successors, System, Verdict,
-    ViolationKind,
+    Cancel, Error, Exploration, Fault, Inserted, Limits, Observer, Only, Order, Plan, Por, Program, Progress, Reading, StateId, StopReason,
+    Store, StoreFull, StoreWorker, Successors, System, Verdict, ViolationKind, explore,
 };
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -51,7 +52,9 @@ fn load(text: &str) -> Program {
 /// A limit on the time for loading: one that is reached, and one that is not.
 #[test]
 fn loading_has_a_time_limit() {
-    let load = |contents: &str, limit: Duration| Program::load_within("m.pml", contents.as_bytes(), &[], &Includes::new(), limit);
+    let load = |contents: &str, limit: Duration| {
+        Program::read("m.pml", contents.as_bytes(), &Reading { limit: Some(limit), ..Reading::default() })
+    };
     let long = format!("int x; init {{ {} }}", "x = x + 1; ".repeat(50_000));
     assert!(matches!(load(&long, Duration::from_millis(1)), Err(Error::LoadTime(_))));
     let program = load("init { skip }", Duration::from_secs(60)).expect("a good program");
@@ -211,4 +214,101 @@ fn a_graph_is_a_program_too() {
     let Verdict::Violated(violation) = graph.check(&Plan::check()).expect("a sound plan").outcome.verdict else { panic!("a deadlock") };
     assert_eq!((violation.fault.kind, violation.trace.steps.len()), (ViolationKind::Deadlock, 1));
     assert_eq!((graph.name(), graph.to_assembly(), graph.to_binary()), ("g.aut", None, None));
+}
+
+/// A store that does not say how much memory it uses.
+#[derive(Default)]
+struct Silent(Mutex<HashMap<Vec<u8>, u64>>);
+
+struct SilentWorker<'s>(&'s Silent);
+
+impl Store for Silent {
+    const EXACT: bool = true;
+    const STABLE_NAMES: bool = false;
+    type Worker<'s> = SilentWorker<'s>;
+
+    fn worker(&self) -> SilentWorker<'_> {
+        SilentWorker(self)
+    }
+
+    fn len(&self) -> u64 {
+        self.0.lock().expect("no worker fails").len() as u64
+    }
+}
+
+impl StoreWorker for SilentWorker<'_> {
+    fn hash(&mut self, _: &[u8]) -> u64 {
+        0
+    }
+
+    fn prefetch(&self, _: u64) {}
+
+    fn insert(&mut self, _: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let mut known = self.0.0.lock().expect("no worker fails");
+        let number = known.len() as u64;
+        let id = *known.entry(state.to_vec()).or_insert(number);
+        Ok(Inserted { id: StateId(id), new: id == number })
+    }
+
+    fn find(&mut self, _: u64, state: &[u8]) -> Option<StateId> {
+        self.0.0.lock().expect("no worker fails").get(state).copied().map(StateId)
+    }
+
+    fn keeps(&self, _: StateId) -> bool {
+        false
+    }
+
+    fn read(&mut self, _: StateId, _: &mut Vec<u8>) -> bool {
+        false
+    }
+}
+
+/// The memory limit of a search covers a store of the caller, whatever the order and the number of
+/// workers.
+#[test]
+fn a_store_of_the_caller_counts_towards_the_memory_limit() {
+    const LIMIT: u64 = 1 << 20;
+    // A million states that take 8 MB, and a search that keeps few of them waiting.
+    let text = "int n; active proctype P() { do :: n < 1000000 -> n++ od }";
+    let system = Program::load("long.pml", text.as_bytes()).expect("a program").system();
+    for order in [Order::Breadth, Order::BestFirst] {
+        for threads in [1, 2] {
+            let store = Silent::default();
+            let limits = Limits { memory: Some(LIMIT), ..Limits::default() };
+            let outcome =
+                explore(&system, &store, &Exploration { order, threads, limits, ..Exploration::default() }).expect("a sound plan");
+            assert_eq!(outcome.verdict, Verdict::Unknown(StopReason::Memory), "{order} {threads}");
+            let states = store.len();
+            assert!(states > 1000 && states * 8 < 4 * LIMIT, "{order} {threads}: {states}");
+            assert!(outcome.statistics.store_bytes >= states * 8, "{:?}", outcome.statistics);
+        }
+    }
+}
+
+/// The usual plan reduces, and answers what the plainest plan answers.
+#[test]
+fn the_usual_plan_is_smaller_and_says_the_same() {
+    let text = "byte a, b; active proctype P() { a = 1; a = 2; a = 3 } active proctype Q() { b = 1; b = 2; b = 3 }";
+    let program = Program::load("two.pml", text.as_bytes()).expect("a program");
+    let run = |plan: &Plan| program.check(plan).expect("a sound plan").outcome;
+    let (usual, plain) = (run(&Plan::usual()), run(&Plan::check()));
+    assert_eq!((&usual.verdict, &plain.verdict), (&Verdict::Holds, &Verdict::Holds));
+    assert!(usual.statistics.states < plain.statistics.states, "{usual:?} {plain:?}");
+    assert_eq!((Plan::usual().por, Plan::check().por), (Por::On, Por::Off));
+}
+
+/// A formula that is stated when a program is read is checked, alone if it is asked for alone.
+#[test]
+fn formulas_are_stated_when_a_program_is_read() {
+    let read = |formula: &str| {
+        let formulas = vec![("f".to_owned(), formula.to_owned())];
+        Program::read("p.pml", b"byte x; active proctype P() { x = 1; assert(x == 2) }", &Reading { formulas, ..Reading::default() })
+    };
+    assert!(matches!(read("[] (y == 1)"), Err(Error::Program(_))));
+    let program = read("<> (x == 1)").expect("a program");
+    assert!(matches!(program.check(&Plan::usual()).expect("a sound plan").outcome.verdict, Verdict::Violated(_)));
+    let alone = program.only(&["f"]).check(&Plan::usual()).expect("a sound plan");
+    assert_eq!(alone.outcome.verdict, Verdict::Holds);
+    let names: Vec<&str> = alone.properties.iter().map(|judged| judged.property.name.as_str()).collect();
+    assert_eq!(names, ["f"]);
 }

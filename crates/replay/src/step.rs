@@ -66,6 +66,20 @@ pub struct Shown<'s> {
 }
 
 impl Step {
+    /// A step of one statement, without a fault.
+    pub fn of(action: Action, statement: Statement, state: Vec<u8>) -> Step {
+        Step {
+            action,
+            statements: vec![Arc::new(statement)],
+            left_out: None,
+            printed: String::new(),
+            warnings: Vec::new(),
+            state: Some(state),
+            fault: None,
+            because: None,
+        }
+    }
+
     /// The statement that represents the step: the initiator's first.
     pub fn first(&self) -> &Statement {
         &self.statements[0]

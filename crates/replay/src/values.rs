@@ -93,7 +93,7 @@ pub struct ProcessView {
 }
 
 /// A state in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// Global variables.
     pub globals: Vec<Named>,

@@ -186,38 +186,34 @@ impl Asks for Arguments {
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    if arguments.team.follows() {
-        arguments.team.follow()?;
-        return Ok(Exit::Fine);
-    }
+/// The plan of the options of this command; those that it shares with others are added later.
+fn base(arguments: &Arguments) -> Result<Plan, Failure> {
     let property = Safety { deadlocks: !arguments.no_deadlock, ..Safety::default() };
     let Arguments { only, fair, non_progress, shortest, cycles, coverage, .. } = *arguments;
+    let usual = Plan::usual();
     let por = match (arguments.no_por, arguments.check_por) {
         (true, _) => Por::Off,
         (_, true) => Por::Checked,
-        _ => Por::On,
+        _ => usual.por,
     };
     let Arguments { slice, no_unused, no_merge, no_dead, format, .. } = *arguments;
     // SPIN's verifiers always list the statements that were not reached.
     let one = !arguments.team.is_several() && arguments.saving.resume.is_none() && arguments.saving.checkpoint.is_none();
     let coverage = coverage || (format.is_some() && one && !slice);
-    let passes = Passes { unused: !no_unused, slice, merge: !no_merge, dead: !no_dead };
+    let Passes { unused, merge, dead, .. } = usual.passes;
+    let passes = Passes { unused: unused && !no_unused, slice, merge: merge && !no_merge, dead: dead && !no_dead };
     let profile = arguments.detail.verbose;
-    let base = Plan {
-        property: Some(property),
-        only,
-        cycles,
-        fairness: fair,
-        non_progress,
-        shortest,
-        por,
-        passes,
-        coverage,
-        profile,
-        ..Plan::check()
-    };
-    let base = arguments.directed.plan(base, arguments.engine.search.unwrap_or_default())?;
+    let base =
+        Plan { property: Some(property), only, cycles, fairness: fair, non_progress, shortest, por, passes, coverage, profile, ..usual };
+    arguments.directed.plan(base, arguments.engine.search.unwrap_or_default())
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if arguments.team.follows() {
+        arguments.team.follow()?;
+        return Ok(Exit::Fine);
+    }
+    let base = base(arguments)?;
     let expressions: Vec<Expression> =
         arguments.directed.expression().map(|text| Expression::new("--heuristic", text)).into_iter().collect();
     let Arguments { ltl, ctl, automaton, finite, .. } = arguments;
@@ -547,4 +543,24 @@ fn reduction_text(reduced: &Reduced, each: &[(String, Reduced)]) -> String {
 fn probe_json(probe: &Probe) -> ProbeJson {
     let Probe { states, transitions, elapsed, found, answers } = *probe;
     ProbeJson { states, transitions, seconds: elapsed.as_secs_f64(), found, answers }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args;
+    use crate::commands::Command;
+    use crate::plan::with_options;
+    use clap::Parser;
+    use contract::Limits;
+
+    /// The plan that a library offers as the one of the command line.
+    #[test]
+    fn without_options_the_plan_is_the_usual_one() {
+        let typed = args::Arguments::try_parse_from(["everypath", "check", "model.pml"]).expect("a call");
+        let Command::Check(arguments) = typed.command else { panic!("it is a check") };
+        let plan = with_options(base(&arguments).expect("no option contradicts another"), &arguments.engine);
+        let limits = Limits { memory: None, ..plan.limits };
+        assert_eq!(Plan { limits, ..plan }, Plan::usual());
+    }
 }

@@ -115,7 +115,6 @@ const NOT_WRITTEN_DOWN: [exports::Allowed<'static>; 15] = [
     ("Reopened", "what `reopen` returns"),
     ("Shortest", "what `shortest_lasso` returns"),
     ("Refuted", "the type of a field of `Claim`"),
-    ("NotChecked", "an error of `Subject::claim`"),
 ];
 
 #[test]

@@ -187,11 +187,9 @@ mod tests {
         };
         let plan = Plan::check();
         assert!(advised(&plan, StopReason::Time).contains("--threads"));
-        for alone in [
-            Plan { fairness: Fair::Weak, ..plan },
-            Plan { cycles: Cycles::Nested, ..plan },
-            Plan { store: StoreKind::Compact, ..plan },
-        ] {
+        for alone in
+            [Plan { fairness: Fair::Weak, ..plan }, Plan { cycles: Cycles::Nested, ..plan }, Plan { store: StoreKind::Compact, ..plan }]
+        {
             assert!(!advised(&alone, StopReason::Time).contains("--threads"), "{alone:?}");
         }
         assert!(advised(&Plan { store: StoreKind::Plain, ..plan }, StopReason::Memory).contains("--store compact"));

@@ -477,8 +477,8 @@ impl<'a, S: System + Clone> Search<'a, S> {
         Ok(None)
     }
 
-    /// A part of the complete component with this root that is strongly fair. If a limit is reached,
-    /// there is none, and the monitor stops the search.
+    /// A part of the complete component with this root that is strongly fair. If a limit is
+    /// reached, there is none, and the monitor stops the search.
     fn fair_part<T: Store>(&mut self, root: u32, worker: &mut T::Worker<'_>, store: &T) -> io::Result<Option<Found>> {
         let Some((state, ..)) = self.stack.top() else { return Ok(None) };
         let start = state.to_vec();

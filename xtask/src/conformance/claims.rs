@@ -54,8 +54,8 @@ pub(super) fn compare(seed: u64, compiler: Compiler) -> Compared {
     }
 }
 
-/// Whether SPIN finds a violation without fairness, and the same as we do with fairness if a process
-/// is added that loops for ever, so that no run ends (see `formulas`).
+/// Whether SPIN finds a violation without fairness, and the same as we do with fairness if a
+/// process is added that loops for ever, so that no run ends (see `formulas`).
 fn only_ends_differ(text: &str, seed: u64, kind: PropertyKind, compiler: Compiler) -> bool {
     let cycle = if kind == PropertyKind::Progress { Cycle::WithoutProgress } else { Cycle::Accepted };
     let spin = |text: &str, fair| spin::ask_for_cycles(text, &format!("claim-{seed}"), compiler, cycle, fair, PATIENCE);

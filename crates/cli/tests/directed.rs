@@ -158,3 +158,23 @@ fn a_trace_gets_shorter() {
     folder.run(&["shorten", "nothing.trace"]).exits(2);
     folder.run(&["shorten", "long.trace", "--search", "bfs"]).exits(2);
 }
+/// A shorter trace may lead to another violation of the same kind, and then it tells of that one.
+#[test]
+fn a_shorter_trace_tells_of_its_own_violation() {
+    let folder = Folder::with("p.pml", PHILOSOPHERS);
+    folder.run(&["check", "p.pml", "--search", "dfs", "--trace", "long.trace"]).exits(1);
+    let mut long: serde_json::Value = serde_json::from_str(&folder.read("long.trace")).expect("JSON");
+    long["violation"]["message"] = "the message of the long trace".into();
+    folder.write("long.trace", long.to_string());
+    folder.run(&["shorten", "long.trace", "-o", "short.trace"]).exits(0);
+    let message = |name: &str| {
+        let file: serde_json::Value = serde_json::from_str(&folder.read(name)).expect("JSON");
+        (file["violation"]["kind"].clone(), file["violation"]["message"].as_str().expect("a message").to_owned())
+    };
+    let (kind, told) = message("short.trace");
+    assert!(kind == long["violation"]["kind"] && told != "the message of the long trace", "{told}");
+    // A trace that does not become shorter keeps its violation.
+    folder.run(&["shorten", "short.trace", "-o", "same.trace"]).exits(0);
+    assert_eq!(message("same.trace"), (kind, told));
+}
+

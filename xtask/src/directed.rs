@@ -96,11 +96,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     record.line("|---|---|---|---|---|---|---|---|---|---|");
     let mut results = Results::default();
     for model in arguments.models()? {
-        if known(&model) == Some(false) {
+        let violated = known(&model);
+        if violated == Some(false) {
             continue;
         }
         let Ok(program) = model.load().map(Arc::new) else { continue };
-        if let Some(row) = row(arguments, &model.name, &program, &mut results) {
+        if let Some(row) = row(arguments, &model.name, violated, &program, &mut results) {
             record.line(&row);
         }
     }
@@ -142,13 +143,14 @@ struct Results {
     open: Vec<String>,
 }
 
-/// Searches a model in three ways. Returns its row, unless it is not violated.
-fn row(arguments: &Arguments, name: &str, program: &Arc<Verified>, results: &mut Results) -> Option<String> {
+/// Searches a model in three ways. Returns its row, unless it is not known that it is violated.
+fn row(arguments: &Arguments, name: &str, violated: Option<bool>, program: &Arc<Verified>, results: &mut Results) -> Option<String> {
     let search = |order, guide, base| arguments.search(program, order, guide, base);
     let breadth = search(Order::Breadth, Guide::Auto, Plan::check())?;
     let directed = search(Order::BestFirst, Guide::Auto, Plan::check())?;
     let astar = search(Order::AStar, Guide::Formula, Plan::check())?;
-    if [&breadth, &directed, &astar].iter().all(|found| found.steps.is_none()) {
+    // A model that is known to be violated counts even if no search finds the violation.
+    if is_left_out(violated, [&breadth, &directed, &astar].map(|found| found.steps.is_some())) {
         return None;
     }
     let all = if breadth.states >= arguments.least { None } else { search(Order::Breadth, Guide::Auto, Plan::space()) };
@@ -188,6 +190,11 @@ fn row(arguments: &Arguments, name: &str, program: &Arc<Verified>, results: &mut
     Some(format!("| {name} | {all_states} | {} | {} | {share} | {} | {length} |", cells[0], cells[1], cells[2]))
 }
 
+/// Whether a model has no row: nobody knows a violation of it.
+fn is_left_out(violated: Option<bool>, found: [bool; 3]) -> bool {
+    violated != Some(true) && !found.contains(&true)
+}
+
 impl Found {
     /// What precedes a number that is too small, because the search was not done.
     fn least(&self) -> &'static str {
@@ -206,4 +213,17 @@ fn known(model: &Model) -> Option<bool> {
     let table = std::fs::read_to_string(folder.parent()?.join("expected.tsv")).ok()?;
     let row = table.lines().find(|row| row.split('\t').next().is_some_and(|name| name.ends_with(&format!("/{file}"))))?;
     Some(row.split('\t').nth(4) == Some("violated"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A share of 1 must not disappear because no search has found anything.
+    #[test]
+    fn a_violation_that_no_search_finds_counts() {
+        assert!(!is_left_out(Some(true), [false; 3]));
+        assert!(is_left_out(None, [false; 3]) && is_left_out(Some(false), [false; 3]));
+        assert!(!is_left_out(None, [false, true, false]));
+    }
 }

@@ -6,7 +6,9 @@
 //! reference interpreter executes each path again, and the claim about its end is tested there.
 
 use crate::claim::{Claim, NotChecked};
+use crate::guide::{self, Guidance, Guiding, Looked};
 use crate::plan::{Engine, Plan};
+use crate::run::steps_of;
 use crate::subject::Subject;
 use crate::table::Order;
 use crate::temporal;
@@ -107,6 +109,7 @@ pub(crate) struct Decided {
     pub judged: Judged,
     pub steps: Vec<Step>,
     pub witness: Option<CtlWitness>,
+    pub guided: Option<Guidance>,
 }
 
 /// Decides a formula.
@@ -155,19 +158,20 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn decided(self, verdict: Verdict, statistics: Statistics, steps: Vec<Step>, witness: Option<(Trace, Vec<Step>)>) -> Decided {
+        let notes = self.notes();
         let witness = witness.map(|(trace, steps)| CtlWitness { formula: self.stated.name.clone(), trace, steps });
         Decided {
-            judged: Judged {
-                property: self.stated,
-                verdict,
-                statistics: Some(statistics),
-                search: None,
-                together: Vec::new(),
-                notes: Vec::new(),
-            },
+            judged: Judged { property: self.stated, verdict, statistics: Some(statistics), search: None, together: Vec::new(), notes },
             steps,
             witness,
+            guided: None,
         }
+    }
+
+    /// Notes for the user about the search.
+    fn notes(&self) -> Vec<String> {
+        let alone = self.ctl.form.needs_components() && self.plan.threads > 1;
+        alone.then(|| "a search for components of this formula has one worker".to_owned()).into_iter().collect()
     }
 
     fn fault(&self, why: &str) -> Fault {
@@ -189,11 +193,22 @@ impl Asked<'_> {
             }
         };
         let system = self.subject.system(self.plan.engine, Arc::clone(&claim.propositions), self.task.observer);
-        let task = Task { reduction: &FullExpansion, ..self.task.clone() };
+        let looked = Looked::Claim(&claim, temporal::automaton(self.plan, &claim));
+        let heuristic = guide::heuristic(self.subject, self.plan, looked, self.task.observer);
+        let task = Task { reduction: &FullExpansion, heuristic: &*heuristic, ..self.task.clone() };
+        // A finite run decides, so no cycle is closed.
         let closing = |_: &[u8]| Box::new(Blind) as Box<dyn Heuristic>;
-        let found = temporal::search(&system, &claim, self.plan, &closing, &task);
+        let guiding = Guiding::new(&closing);
+        let found = temporal::search(&system, &claim, self.plan, &guiding, &task);
+        let guided = (self.plan.explained && temporal::is_guided(self.plan, &claim))
+            .then(|| guide::explain(self.plan, &*heuristic, Some(self.stated.name.clone()), guiding.along(steps_of(&found.verdict))));
+        Decided { guided, ..self.by_run(&claim, found) }
+    }
+
+    /// Decides a question about single states by the run that was found to one of them.
+    fn by_run(self, claim: &Claim, found: Outcome) -> Decided {
         let mut reference = self.subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), self.task.observer);
-        let (outcome, steps) = temporal::confirm(self.narrator, &mut reference, &claim, search::Fairness::None, found, self.is_over);
+        let (outcome, steps) = temporal::confirm(self.narrator, &mut reference, claim, search::Fairness::None, found, self.is_over);
         let Outcome { verdict, statistics } = outcome;
         match (self.ctl.form, verdict) {
             (CtlForm::Possibly, Verdict::Violated(violation)) if violation.fault.kind == ViolationKind::Property => {

@@ -7,9 +7,10 @@ use crate::plan::Plan;
 use crate::subject::Subject;
 use crate::table::Order;
 use bytecode::AtomId;
-use contract::{Blind, Heuristic, Observer, Proposition, Safety, Trace};
+use contract::{Blind, Heuristic, Observer, Proposition, Safety, System, Trace};
 use heuristic::{Combine, Edge, Estimator, Goal};
-use search::{Active, Automaton, Value};
+use search::{Active, Automaton, Closing, Product, Value};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 choice! {
@@ -42,6 +43,8 @@ pub(crate) const LARGEST_AUTOMATON: usize = 1000;
 /// The guidance of a directed search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guidance {
+    /// The property whose search it guided; nothing for the search for deadlocks and faults.
+    pub property: Option<String>,
     /// The name of the heuristic, or the user's expression.
     pub name: String,
     /// Whether its estimates are lower bounds.
@@ -147,14 +150,42 @@ pub(crate) fn closing(subject: &dyn Subject, state: &[u8]) -> Box<dyn Heuristic>
     }
 }
 
-/// Describes a heuristic and its estimates along a trace.
-pub(crate) fn explain(plan: &Plan, heuristic: &dyn Heuristic, trace: Option<&Trace>) -> Guidance {
+/// The estimates of the states of a trace.
+pub(crate) fn along(heuristic: &dyn Heuristic, trace: &Trace) -> Vec<u32> {
     let mut heuristic = heuristic.clone_heuristic();
-    let states = trace.into_iter().flat_map(|trace| {
-        let after = trace.steps.iter().filter_map(|step| step.state.as_deref());
-        std::iter::once(&trace.initial[..]).chain(after)
-    });
-    let along = states.map(|state| heuristic.estimate(state)).collect();
+    let after = trace.steps.iter().filter_map(|step| step.state.as_deref());
+    std::iter::once(&trace.initial[..]).chain(after).map(|state| heuristic.estimate(state)).collect()
+}
+
+/// Describes the heuristic of the search for a property, and its estimates along a trace.
+pub(crate) fn explain(plan: &Plan, heuristic: &dyn Heuristic, property: Option<String>, along: Vec<u32>) -> Guidance {
     let name = if plan.guide_atom.is_some() { "expression".to_owned() } else { chosen(plan).to_string() };
-    Guidance { name, lower_bound: heuristic.is_lower_bound(), tables: heuristic.describe(), along }
+    Guidance { property, name, lower_bound: heuristic.is_lower_bound(), tables: heuristic.describe(), along }
+}
+
+/// The guidance of the search for a claim. The estimates are about states of the product, so they
+/// are made before a trace of the product becomes one of the system.
+pub(crate) struct Guiding<'a> {
+    /// Estimates the distance to a state of the product.
+    pub closing: &'a Closing<'a>,
+    along: RefCell<Vec<u32>>,
+}
+
+impl<'a> Guiding<'a> {
+    pub fn new(closing: &'a Closing<'a>) -> Self {
+        Guiding { closing, along: RefCell::default() }
+    }
+
+    /// Estimates the states of a trace of the product in which the system moves.
+    pub fn follow<S: System>(&self, product: &Product<S>, heuristic: &dyn Heuristic, trace: &Trace) {
+        let steps = trace.steps.iter().filter(|step| product.system_action(step.action).is_some()).cloned().collect();
+        *self.along.borrow_mut() = along(heuristic, &Trace { steps, ..trace.clone() });
+    }
+
+    /// The estimates along a trace with so many steps; none if there is no trace.
+    pub fn along(self, steps: usize) -> Vec<u32> {
+        let mut along = self.along.into_inner();
+        along.truncate(steps + 1);
+        along
+    }
 }

@@ -55,6 +55,8 @@ pub struct Proposal {
     pub text: String,
     /// Why it is proposed.
     pub reason: String,
+    /// Whether the code shows that it never falls, as long as no variable wraps around.
+    pub by_code: bool,
     /// The program that has atoms for it, and the measure.
     pub program: Arc<Verified>,
     /// The measure, for that program.
@@ -121,6 +123,7 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
     let system = composed.system(how.engine, Arc::default(), &Quiet);
     let mut proposals = Vec::new();
     let mut first = 0;
+    let shown = |sum: &Sum| sum.iter().all(|(negative, piece)| is_shown(&found, *negative, piece));
     for Candidate { sums, reason } in candidates {
         let own = &atoms[first..first + sums.len()];
         first += sums.len();
@@ -140,6 +143,7 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
         let proposal = Proposal {
             text: text.join(", "),
             reason,
+            by_code: sums.iter().all(shown),
             program: Arc::clone(&composed),
             measure,
             complete: outcome.verdict == Verdict::Holds,
@@ -155,7 +159,10 @@ pub fn propose(program: &Arc<Verified>, how: &Sampling) -> Vec<Proposal> {
     let thin = |proposal: &Proposal| 1.0 + LAYER_COST * proposal.sweep.layers as f64 / proposal.states.max(1) as f64;
     let back = |proposal: &Proposal| if proposal.sweep.regress_steps > 0 { REGRESS_COST } else { 1.0 };
     let cost = |proposal: &Proposal| proposal.share() * proposal.again() * thin(proposal) * back(proposal);
-    proposals.sort_by(|a, b| cost(a).total_cmp(&cost(b)).then(a.text.len().cmp(&b.text.len())));
+    // If the measure must never fall, an incomplete trial says less than the code.
+    let risky = |proposal: &Proposal| how.monotonic && !proposal.complete && !proposal.by_code;
+    let order = |a: &Proposal, b: &Proposal| risky(a).cmp(&risky(b)).then(cost(a).total_cmp(&cost(b)));
+    proposals.sort_by(|a, b| order(a, b).then(a.text.len().cmp(&b.text.len())));
     proposals.dedup_by(|a, b| a.text == b.text);
     proposals
 }
@@ -281,6 +288,12 @@ impl Sample {
     }
 }
 
+/// Whether the code shows that a part of a sum never falls.
+fn is_shown(found: &[(MeasurePart, Known)], negative: bool, piece: &MeasurePart) -> bool {
+    let known = found.iter().find(|(known, _)| known == piece).map(|(_, known)| *known).unwrap_or_default();
+    if negative { known.falls } else { known.rises }
+}
+
 /// A measure that is worth a trial.
 struct Candidate {
     sums: Vec<Sum>,
@@ -298,6 +311,8 @@ type Ranked = (usize, (bool, MeasurePart), String);
 fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sample) -> Vec<Candidate> {
     // Pieces that never fall, by how often they rise; and pieces that seldom fall.
     let (mut good, mut fair): (Vec<Ranked>, Vec<Ranked>) = (Vec::new(), Vec::new());
+    // Pieces that the sample did not reach.
+    let mut unseen: Sum = Vec::new();
     let seen = sample.steps.len();
     for (number, (piece, known)) in found.iter().enumerate() {
         let (up, down) = sample.moves(number, &sample.steps);
@@ -305,12 +320,19 @@ fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sampl
         let negative = down > up;
         let (forward, back) = if negative { (down, up) } else { (up, down) };
         if forward == 0 {
+            if known.is_monotonic() {
+                unseen.push((!known.rises, *piece));
+            }
             continue;
         }
         let by_code = if negative { known.falls } else { known.rises };
         let way = if negative { "falls" } else { "rises" };
         if back == 0 {
-            let why = if by_code { "by the code".to_owned() } else { format!("in a sample of {seen} steps") };
+            let why = match by_code {
+                true if known.wraps => "by the code until it wraps around".to_owned(),
+                true => "by the code".to_owned(),
+                false => format!("in a sample of {seen} steps"),
+            };
             good.push((forward, (negative, *piece), format!("{text} only ever {way}, {why}")));
         } else if back * SELDOM <= forward {
             let reason = format!("{text} {way} {} and goes back {} in a sample of {seen} steps", times(forward), times(back));
@@ -349,6 +371,16 @@ fn candidates(program: &Verified, found: &[(MeasurePart, Known)], sample: &Sampl
     let first: Sum = good.iter().take(1).map(|(_, piece, _)| *piece).collect();
     for sums in [vec![all(&good)], vec![part(false)], vec![part(false), part(true)], vec![first]] {
         add(refined(&sums).unwrap_or_default(), format!("{why}, in a sample of {seen} steps"));
+    }
+    // A piece that only the sample shows may go back later, and one that the code shows may move
+    // later.
+    let proven: Sum = good.iter().map(|(_, piece, _)| *piece).filter(|(negative, piece)| is_shown(found, *negative, piece)).collect();
+    if proven.len() < good.len() {
+        add(vec![proven.clone()], "the sum of the variables that never go back by the code".to_owned());
+    }
+    if !unseen.is_empty() {
+        let sum = proven.into_iter().chain(unseen).collect();
+        add(vec![sum], "the sum of all variables that never go back by the code, whether the sample has seen them move or not".to_owned());
     }
     for (_, piece, reason) in good.iter().take(4) {
         add(vec![vec![*piece]], reason.clone());

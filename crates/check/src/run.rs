@@ -5,7 +5,7 @@ use crate::coverage::{self, Notes, Noting};
 use crate::ctl::{self, Ctl, CtlWitness, Decided};
 use crate::distributed::{self, Asked, Crew, Errand, Levels};
 use crate::events::{self, Watched};
-use crate::guide::{self, Guidance, Looked};
+use crate::guide::{self, Guidance, Guiding, Looked};
 use crate::joint::{self, Joint};
 use crate::passes::{self, Shrunk};
 use crate::plan::{Engine, Plan};
@@ -82,6 +82,18 @@ impl Checked {
             vacuous: Vec::new(),
         }
     }
+
+    /// Keeps the guidance of a search, unless an earlier search has found something by its own.
+    fn keep_guidance(&mut self, guidance: Guidance) {
+        if self.guided.as_ref().is_none_or(|known| known.along.is_empty() && !guidance.along.is_empty()) {
+            self.guided = Some(guidance);
+        }
+    }
+}
+
+/// The number of steps of the trace of a violation.
+pub(crate) fn steps_of(verdict: &Verdict) -> usize {
+    if let Verdict::Violated(violation) = verdict { violation.trace.steps.len() } else { 0 }
 }
 
 /// Why a plan is not carried out.
@@ -304,8 +316,11 @@ fn carry_out(
         Checked::new(outcome, Vec::new())
     };
     if plan.explained && explores && plan.order.is_directed() {
-        let trace = if let Verdict::Violated(violation) = &checked.outcome.verdict { Some(&violation.trace) } else { None };
-        checked.guided = Some(guide::explain(plan, &*heuristic, trace));
+        let along = match &checked.outcome.verdict {
+            Verdict::Violated(violation) => guide::along(&*heuristic, &violation.trace),
+            _ => Vec::new(),
+        };
+        checked.guided = Some(guide::explain(plan, &*heuristic, None, along));
     }
     tell(&checked.outcome.verdict, observer);
     let explored = checked.outcome.clone();
@@ -337,8 +352,10 @@ fn carry_out(
             Question::Claim(claim) => temporal(subject, plan, &narrator, stated, claim, &task, &clock, crew, &mut checked),
             Question::Events(watched) => events::judge(subject, watched, plan, &narrator, stated, &task, &|| clock.is_over()),
             Question::Branching(ctl) => {
-                let Decided { judged, steps, witness } = ctl::judge(subject, plan, &narrator, stated, *ctl, &task, &|| clock.is_over());
+                let Decided { judged, steps, witness, guided } =
+                    ctl::judge(subject, plan, &narrator, stated, *ctl, &task, &|| clock.is_over());
                 checked.witness = checked.witness.take().or(witness);
+                guided.into_iter().for_each(|guided| checked.keep_guidance(guided));
                 (judged, steps)
             }
         };
@@ -442,7 +459,13 @@ fn temporal(
             get_ready(&mut system, plan, clock);
             let heuristic = guide::heuristic(searched, plan, Looked::Claim(claim, temporal::automaton(plan, claim)), task.observer);
             let closing = |state: &[u8]| guide::closing(searched, state);
-            (temporal::search(&system, claim, plan, &closing, &Task { heuristic: &*heuristic, ..task.clone() }), notes)
+            let guiding = Guiding::new(&closing);
+            let found = temporal::search(&system, claim, plan, &guiding, &Task { heuristic: &*heuristic, ..task.clone() });
+            if plan.explained && temporal::is_guided(plan, claim) {
+                let along = guiding.along(steps_of(&found.verdict));
+                checked.keep_guidance(guide::explain(plan, &*heuristic, Some(stated.name.clone()), along));
+            }
+            (found, notes)
         }
     };
     if let Some(notes) = notes {

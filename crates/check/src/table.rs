@@ -24,7 +24,7 @@ choice! {
         AStar = "astar", "Directed: states with the least path plus estimate first, one worker; shortest traces if the estimate is a lower bound";
         IdaStar = "ida-star", "A* as depth-first rounds with a growing bound: repeats work, needs less memory";
         Beam = "beam", "Directed, level by level: only the most promising states of each level; may overlook violations";
-        Race = "race", "Breadth-first, depth-first and best-first search in parallel; the first answer ends them all";
+        Race = "race", "Breadth-first, depth-first and best-first search side by side, or in turn with fewer workers; the first answer ends them all";
     }
 }
 
@@ -32,7 +32,7 @@ choice! {
     /// How visited states are kept.
     StoreKind, "store" {
         #[default]
-        Auto = "auto", "Exact: whole states as long as memory allows, compressed from then on";
+        Auto = "auto", "Exact: whole states as long as memory allows, compressed from then on. Whole states only where compressed ones do not do: A*, sweeps";
         Plain = "plain", "Exact: whole states. The fastest";
         Compact = "compact", "Exact: a few bytes a state, from early on";
         Hashes = "hash", "A hash of each state: a few bytes, and a very small chance to overlook a state";

@@ -7,7 +7,7 @@
 //! without any automaton.
 
 use crate::claim::Claim;
-use crate::guide::LARGEST_AUTOMATON;
+use crate::guide::{Guiding, LARGEST_AUTOMATON};
 use crate::measure::Measure;
 use crate::plan::{Fair, Plan, Por};
 use crate::stores;
@@ -18,23 +18,23 @@ use contract::{
 };
 use logic::Lasso;
 use replay::{Narrator, Step};
-use search::{AUTOMATON, Automaton, Closing, Fairness, MEASURE_MAX, Product, Reduced, Refutation, Task, components};
+use search::{AUTOMATON, Automaton, Fairness, MEASURE_MAX, Product, Reduced, Refutation, Task, components};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 use store::Plain;
 
 /// Searches the product of the automaton and the reduced system. The trace of a violation is one of
-/// the system. `closing` estimates the distance to a state of the product.
-pub(crate) fn search<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closing: &Closing<'_>, task: &Task<'_>) -> Outcome {
+/// the system.
+pub(crate) fn search<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, guiding: &Guiding<'_>, task: &Task<'_>) -> Outcome {
     if task.reduction.is_identity() {
-        return search_whole(system, claim, plan, closing, task);
+        return search_whole(system, claim, plan, guiding, task);
     }
     let unreduced = Task { reduction: &FullExpansion, ..task.clone() };
-    search_whole(&Reduced::new(system.clone(), task.reduction), claim, plan, closing, &unreduced)
+    search_whole(&Reduced::new(system.clone(), task.reduction), claim, plan, guiding, &unreduced)
 }
 
-fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closing: &Closing<'_>, task: &Task<'_>) -> Outcome {
+fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, guiding: &Guiding<'_>, task: &Task<'_>) -> Outcome {
     let begun = Instant::now();
     let task = Task { property: &Refutation, checkpoints: None, ..task.clone() };
     let plan = &Plan { limits: task.limits, ..*plan };
@@ -45,7 +45,7 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
         Method::Cycles(_) if plan.order == Order::Sweep => {
             search::sweep_cycles(&product, &|state| product.is_accepting(state), &of_product(plan), &task)
         }
-        Method::Cycles(_) if directed => stores::toward_cycles(&product, plan, closing, &task).unwrap_or_else(unsearched),
+        Method::Cycles(_) if directed => stores::toward_cycles(&product, plan, guiding.closing, &task).unwrap_or_else(unsearched),
         Method::Cycles(_) if plan.store.answers_late() => search::cycles_on_disk(&product, &task),
         Method::Cycles(Cycles::Components) => stores::components(&product, plan, &task),
         Method::Cycles(Cycles::Nested) => stores::nested(&product, plan, &task),
@@ -70,11 +70,14 @@ fn search_whole<S: System + Clone>(system: &S, claim: &Claim, plan: &Plan, closi
         task.observer.notice(&format!("memory is used up: the search for cycles begins again {how}"));
         drop(product);
         let limits = remaining(plan, begun);
-        let mut outcome = search_whole(system, claim, &Plan { store, limits, ..*plan }, closing, &Task { limits, ..task });
+        let mut outcome = search_whole(system, claim, &Plan { store, limits, ..*plan }, guiding, &Task { limits, ..task });
         outcome.statistics.elapsed = begun.elapsed();
         return outcome;
     }
     if let Verdict::Violated(violation) = &mut outcome.verdict {
+        if plan.explained && is_guided(plan, claim) {
+            guiding.follow(&product, task.heuristic, &violation.trace);
+        }
         violation.trace = product.project(&violation.trace);
     }
     outcome
@@ -124,6 +127,14 @@ fn is_directed(plan: &Plan, claim: &Claim) -> bool {
     order && store && small && plan.fairness == Fair::Any && !claim.automaton.is_terminal()
 }
 
+/// Whether the estimates of the plan guide the search for a claim.
+pub(crate) fn is_guided(plan: &Plan, claim: &Claim) -> bool {
+    match method(plan, claim) {
+        Method::Cycles(_) => is_directed(plan, claim),
+        Method::Exploration | Method::FiniteRun | Method::Terminal => order(plan, claim).is_directed(),
+    }
+}
+
 fn unsearched() -> Outcome {
     let verdict = Verdict::Unknown(StopReason::Storage("there is no directed search for cycles over this store".to_owned()));
     Outcome { verdict, statistics: contract::Statistics::default() }
@@ -150,11 +161,20 @@ pub(crate) fn words(plan: &Plan, claim: &Claim, statistics: &Statistics) -> &'st
 
 /// Notes for the user about the search for a claim.
 pub(crate) fn notes(plan: &Plan, claim: &Claim) -> Vec<String> {
-    let fair = plan.fairness != Fair::Any && matches!(method(plan, claim), Method::Cycles(_));
-    let alone = (fair && plan.threads > 1).then(|| "under fairness one worker searches alone".to_owned());
+    let cycles = matches!(method(plan, claim), Method::Cycles(_));
+    let alone = match () {
+        () if plan.threads < 2 || !cycles => None,
+        () if plan.order == Order::Sweep => Some("a sweep for cycles has one worker".to_owned()),
+        () if is_directed(plan, claim) => Some("a directed search for cycles has one worker".to_owned()),
+        () if plan.fairness != Fair::Any => Some("under fairness one worker searches alone".to_owned()),
+        () => None,
+    };
+    let unguided = (plan.order.is_directed() && !is_guided(plan, claim)).then(|| {
+        "no estimate guides the search for cycles: one does with `astar` and `best-first`, `auto` and `plain`, without fairness".to_owned()
+    });
     let unreduced =
         (plan.fairness != Fair::Any && plan.por != Por::Off).then(|| "under fairness there is no partial-order reduction".to_owned());
-    alone.into_iter().chain(unreduced).collect()
+    alone.into_iter().chain(unguided).chain(unreduced).collect()
 }
 
 /// The automaton that the plan's search can work with.

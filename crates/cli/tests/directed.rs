@@ -53,6 +53,36 @@ fn estimates_are_explained() {
     assert_eq!((&json["heuristic"]["name"], &json["heuristic"]["lower_bound"]), (&"formula".into(), &true.into()), "{json}");
 }
 
+/// The same for temporal properties: the edges of the automaton, and the locations in its labels.
+#[test]
+fn estimates_for_formulas_are_explained() {
+    let text = "byte n;\nactive proctype P() { n = 1; n = 2;\nthere: n = 3; do :: n == 3 -> n = 4 :: n == 4 -> n = 3 od }\n";
+    let folder = Folder::with("m.pml", text);
+    let ask = |order: &str, formula: &[&str]| {
+        let arguments = [&["check", "m.pml", "--search", order, "--explain-heuristic", "--json"], formula].concat();
+        folder.run(&arguments).exits(1).json()
+    };
+    for (order, formula) in [("astar", "[] !(P@there)"), ("best-first", "[] !(P@there)"), ("astar", "<> (n == 7)")] {
+        let json = ask(order, &["--ltl", formula]);
+        let heuristic = &json["heuristic"];
+        assert_eq!(heuristic["property"], "formula", "{json}");
+        assert!(heuristic["tables"].as_str().is_some_and(|tables| tables.contains("automaton, from state")), "{json}");
+        let (along, steps) = (heuristic["along"].as_array().expect("estimates"), json["trace"].as_array().expect("steps"));
+        assert!(along.len() > 1 && along.len() <= steps.len() + 1, "{json}");
+        if formula.contains("there") {
+            assert!(
+                heuristic["tables"].as_str().is_some_and(|tables| tables.contains("P to location 2, line 3") && tables.contains(": 2 1 0"))
+            );
+            assert_eq!(along.iter().map(|one| one.as_u64()).collect::<Vec<_>>(), [Some(3), Some(2), Some(1)], "{json}");
+        }
+    }
+    let json = ask("astar", &["--ctl", "AG (n < 3)"]);
+    assert_eq!((&json["heuristic"]["lower_bound"], &json["heuristic"]["property"]), (&true.into(), &"AG (n < 3)".into()), "{json}");
+    // The usual search for cycles is not guided.
+    let json = ask("beam", &["--ltl", "<> (n == 7)"]);
+    assert!(json.get("heuristic").is_none() && json["properties"][0]["notes"].to_string().contains("no estimate"), "{json}");
+}
+
 #[test]
 fn an_expression_is_a_heuristic() {
     let folder = Folder::with("c.pml", COUNTERS);
@@ -139,6 +169,26 @@ fn a_run_for_ever_is_found_by_going_to_where_it_can_be_accepted() {
         folder.run(&["check", "m.pml", "--search", order, "--ltl", "[] (x <= 20)"]).exits(0);
         folder.run(&["check", "m.pml", "--search", order, "--ltl", "[] (x < 20)"]).exits(1);
     }
+}
+
+/// A shorter trace may lead to another violation of the same kind, and then it tells of that one.
+#[test]
+fn a_shorter_trace_tells_of_its_own_violation() {
+    let folder = Folder::with("p.pml", PHILOSOPHERS);
+    folder.run(&["check", "p.pml", "--search", "dfs", "--trace", "long.trace"]).exits(1);
+    let mut long: serde_json::Value = serde_json::from_str(&folder.read("long.trace")).expect("JSON");
+    long["violation"]["message"] = "the message of the long trace".into();
+    folder.write("long.trace", long.to_string());
+    folder.run(&["shorten", "long.trace", "-o", "short.trace"]).exits(0);
+    let message = |name: &str| {
+        let file: serde_json::Value = serde_json::from_str(&folder.read(name)).expect("JSON");
+        (file["violation"]["kind"].clone(), file["violation"]["message"].as_str().expect("a message").to_owned())
+    };
+    let (kind, told) = message("short.trace");
+    assert!(kind == long["violation"]["kind"] && told != "the message of the long trace", "{told}");
+    // A trace that does not become shorter keeps its violation.
+    folder.run(&["shorten", "short.trace", "-o", "same.trace"]).exits(0);
+    assert_eq!(message("same.trace"), (kind, told));
 }
 
 #[test]

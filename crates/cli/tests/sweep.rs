@@ -275,3 +275,44 @@ ltl f { <> [] (x == 0) }
     let run = folder.run(&["shorten", "short.trace"]).exits(0);
     assert!(run.out.contains("no trace is shorter than"), "{run:?}");
 }
+
+/// The length of a channel is an expression like any other; a counter that may wrap around is told
+/// as such; and a measure that must never fall is one that the code shows, not only the sample.
+#[test]
+fn lengths_of_channels_measure_and_the_code_is_asked() {
+    let pool = "chan pool = [9] of { byte }; byte pads[2];
+active proctype Filler() { byte i; do :: i < 9 -> pool!i; i++ :: else -> break od }
+active [2] proctype Other() { byte n; do :: n < 9 -> n++ :: n > 0 -> n-- :: break od }
+";
+    let folder = Folder::with("pool.pml", pool);
+    let whole = folder.run(&["space", "pool.pml", "--json"]).exits(0).json();
+    for measure in ["len(pool)", "2 * len(pool) + sum(pads)"] {
+        let json = folder.run(&["space", "pool.pml", "--measure", measure, "--json"]).exits(0).json();
+        assert_eq!((&json["states"], number(&json, "sweeps")), (&whole["states"], 1), "{measure}: {json}");
+        assert!(number(&json, "layers") >= 10 && number(&json, "peak_states") * 2 < number(&json, "states"), "{measure}: {json}");
+    }
+    // Messages that are taken away are steps back.
+    folder.write("both.pml", PROGRESS);
+    let json = folder.run(&["space", "both.pml", "--measure", "len(c)", "--json"]).exits(0).json();
+    assert!(number(&json, "layers") == 4 && number(&json, "regress_steps") > 0, "{json}");
+
+    folder.write("wraps.pml", "short n; bool done; active proctype P() { do :: n++ od } active proctype Q() { done = 1 }");
+    let json = folder.run(&["measure", "wraps.pml", "--json"]).exits(0).json().to_string();
+    assert!(json.contains("n only ever rises, by the code until it wraps around"), "{json}");
+    assert!(!json.contains("n only ever rises, by the code\""), "{json}");
+
+    // `steps` goes back after the trial has ended, and `certain` never does.
+    let late = "int steps, certain;
+active proctype P() {
+	do
+	:: certain < 50000 && steps < 40000 -> atomic { steps++; certain++ }
+	:: certain < 50000 && steps == 40000 -> steps = 0
+	:: certain == 50000 -> break
+	od
+}
+";
+    folder.write("late.pml", late);
+    let run = folder.run(&["check", "late.pml", "--search", "sweep", "--ctl", "AG EF (certain == 50000)", "--json"]).exits(0);
+    let json = run.json();
+    assert!(!json["measure"].to_string().contains("steps") && json["monotonic"] == true, "{run:?}");
+}

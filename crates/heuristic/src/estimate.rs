@@ -87,6 +87,8 @@ pub(crate) struct Inner {
     /// For each state of the goal's automaton, the goal edges: how many edges come before, and what
     /// must hold.
     pub claims: Vec<Vec<Claim>>,
+    /// The goal edges, to be described.
+    pub edges: Vec<GoalEdge>,
     /// For each process of the state that is the goal, its type and the transitions to its
     /// location.
     targets: Vec<(ProcessId, Vec<u32>)>,
@@ -100,6 +102,16 @@ pub(crate) struct Claim {
     pub edges_before: u32,
     /// The conditions of the edge, term by term, each over expressions of its own.
     pub label: Vec<(Arc<Pool>, Formula)>,
+}
+
+/// A goal edge, as it is described.
+pub(crate) struct GoalEdge {
+    pub source: u16,
+    pub target: Option<u16>,
+    /// For each term, its text and its condition.
+    pub terms: Vec<(String, Formula)>,
+    /// For each state of the automaton, how many edges come before this one.
+    pub distances: Vec<u32>,
 }
 
 impl Estimator {
@@ -117,21 +129,22 @@ impl Estimator {
         let assertions_only = matches!(goal, Goal::Safety { errors: false, .. });
         let newborn =
             (0..automata.len()).map(|ty| started(ty).then(|| goals[ty].fewest_after_entry(&automata[ty], assertions_only))).collect();
-        let claims = match &goal {
+        let (claims, edges) = match &goal {
             Goal::Automaton { edges } => claims(program, edges, &automata),
-            Goal::Safety { .. } | Goal::State { .. } => Vec::new(),
+            Goal::Safety { .. } | Goal::State { .. } => Default::default(),
         };
         let targets = match &goal {
             Goal::State { state, tail } => {
                 let mut parts = Parts::default();
                 parts.read(program.layout(), &state[..state.len().saturating_sub(*tail)]);
-                let target = |process: &Process| (process.ty, automata[process.ty.index()].distances_to(&[process.location]));
+                let target = |process: &Process| (process.ty, automata[process.ty.index()].distances_by_number(process.location));
                 parts.processes.iter().map(target).collect()
             }
             _ => Vec::new(),
         };
         let pool = graph.pool().clone();
-        let inner = Inner { program: Arc::clone(program), pool, automata, goals, goal, combine, claims, targets, one_by_one, newborn };
+        let inner =
+            Inner { program: Arc::clone(program), pool, automata, goals, goal, combine, claims, edges, targets, one_by_one, newborn };
         Ok(Estimator { inner: Arc::new(inner), parts: Parts::default() })
     }
 }
@@ -262,15 +275,16 @@ impl Inner {
 /// For an automaton with more edges, the estimate is only that one edge must be taken.
 const MOST_EDGES: usize = 512;
 
-/// For each state of an automaton, the goal edges that can be reached from it.
-fn claims(program: &Verified, edges: &[Edge], automata: &[Automaton]) -> Vec<Vec<Claim>> {
+/// For each state of an automaton, the goal edges that can be reached from it; and all goal edges.
+fn claims(program: &Verified, edges: &[Edge], automata: &[Automaton]) -> (Vec<Vec<Claim>>, Vec<GoalEdge>) {
     let facts = Facts::of(program);
     let states = edges.iter().flat_map(|edge| [Some(edge.source), edge.target]).flatten().max().map_or(0, |most| usize::from(most) + 1);
     let mut claims: Vec<Vec<Claim>> = (0..states).map(|_| Vec::new()).collect();
     if edges.len() > MOST_EDGES {
         claims.iter_mut().for_each(|claims| claims.push(Claim { edges_before: 0, label: Vec::new() }));
-        return claims;
+        return (claims, Vec::new());
     }
+    let mut goals = Vec::new();
     for goal in edges.iter().filter(|edge| edge.is_goal) {
         // Backwards from the state that the edge leaves.
         let mut distance = vec![FAR; states];
@@ -291,13 +305,20 @@ fn claims(program: &Verified, edges: &[Edge], automata: &[Automaton]) -> Vec<Vec
             let formula = Maker { pool: graph.pool(), automata }.of_expr(expr, expected);
             Some((Arc::new(graph.pool().clone()), all(vec![formula])))
         };
-        let required = goal.required.iter().filter_map(|&atom| term(atom, true));
-        let label: Vec<(Arc<Pool>, Formula)> = required.chain(goal.forbidden.iter().filter_map(|&atom| term(atom, false))).collect();
+        let all = goal.required.iter().map(|&atom| (atom, true)).chain(goal.forbidden.iter().map(|&atom| (atom, false)));
+        let label: Vec<(Arc<Pool>, Formula)> = all.clone().filter_map(|(atom, expected)| term(atom, expected)).collect();
+        let name = |atom: AtomId, expected: bool| {
+            let name = program.program().atoms.get(atom.index()).map_or("?", |atom| atom.name.as_str());
+            if expected { name.to_owned() } else { format!("!({name})") }
+        };
+        let texts = all.filter(|&(atom, expected)| term(atom, expected).is_some()).map(|(atom, expected)| name(atom, expected));
+        let terms = texts.zip(label.iter().map(|(_, formula)| formula.clone())).collect();
+        goals.push(GoalEdge { source: goal.source, target: goal.target, terms, distances: distance.clone() });
         for (state, &edges_before) in distance.iter().enumerate().filter(|(_, distance)| **distance != FAR) {
             claims[state].push(Claim { edges_before, label: label.clone() });
         }
     }
-    claims
+    (claims, goals)
 }
 
 impl Heuristic for Estimator {

@@ -1,7 +1,9 @@
 //! Describes the tables of an estimate: for each process type, the locations that matter, the
-//! conditions there, and the distance to each from every location.
+//! conditions there, and the distance to each from every location; for each edge of an automaton that
+//! is a goal, its conditions and the number of edges before it.
 
-use crate::estimate::{Combine, Estimator, Goal};
+use crate::estimate::{Combine, Estimator, Goal, GoalEdge};
+use crate::formula::Formula;
 use crate::goals::Site;
 use bytecode::{Location, ProcessId};
 use contract::FAR;
@@ -37,9 +39,25 @@ impl Estimator {
                 }
             }
         }
-        for (state, claims) in inner.claims.iter().enumerate() {
-            let edges: Vec<String> = claims.iter().map(|claim| format!("{} ({} terms)", claim.edges_before, claim.label.len())).collect();
-            let _ = writeln!(text, "automaton, from state {state}: edges before each goal: {}", edges.join(", "));
+        for GoalEdge { source, target, terms, distances } in &inner.edges {
+            let to = target.map_or_else(|| "acceptance".to_owned(), |target| format!("state {target}"));
+            let label: Vec<&str> = terms.iter().map(|(text, _)| text.as_str()).collect();
+            let label = if label.is_empty() { "true".to_owned() } else { label.join(" && ") };
+            let _ = writeln!(text, "automaton, from state {source} to {to} if `{label}`:");
+            let _ = write!(text, "  edges before it, from each state:");
+            row(&mut text, distances);
+            for (name, formula) in terms {
+                let mut places = Vec::new();
+                places_in(formula, &mut places);
+                for (ty, location, distances) in places {
+                    let process = &inner.program.program().processes[ty.index()].name;
+                    let _ = write!(text, "  `{name}`: {process} to {}:", self.place(ty, location));
+                    row(&mut text, distances);
+                }
+            }
+        }
+        if matches!(inner.goal, Goal::Automaton { .. }) && inner.edges.is_empty() {
+            let _ = writeln!(text, "automaton: the estimate is one edge");
         }
         text
     }
@@ -62,6 +80,15 @@ impl Estimator {
             Some(span) => format!("location {}, line {}, `{}`", location.0, span.line, span.text.replace('\n', " ")),
             None => format!("location {}", location.0),
         }
+    }
+}
+
+/// The locations that a formula is about, with the distances to each.
+fn places_in<'f>(formula: &'f Formula, places: &mut Vec<(ProcessId, Location, &'f [u32])>) {
+    match formula {
+        Formula::At { ty, location, distances, .. } => places.push((*ty, *location, distances)),
+        Formula::All(parts) | Formula::Any(parts) => parts.iter().for_each(|part| places_in(part, places)),
+        _ => {}
     }
 }
 

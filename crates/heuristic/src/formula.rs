@@ -9,7 +9,7 @@
 use crate::automata::Automaton;
 use crate::estimate::Combine;
 use crate::view::View;
-use bytecode::{FieldMask, ProcessId, Receive};
+use bytecode::{FieldMask, Location, ProcessId, Receive};
 use contract::FAR;
 use std::sync::Arc;
 use stepgraph::{Binary, ChannelQuery, Effect, Expr, ExprId, Node, NodeId, Pool, StepGraph, Unary};
@@ -32,7 +32,7 @@ pub(crate) enum Formula {
     /// A receive finds no message.
     NoMessage { channel: ExprId, mask: FieldMask, wanted: Vec<ExprId>, how: Receive },
     /// The process with a number, which is of a type, is at a location.
-    At { process: ExprId, ty: ProcessId, distances: Arc<[u32]> },
+    At { process: ExprId, ty: ProcessId, location: Location, distances: Arc<[u32]> },
     /// All hold.
     All(Vec<Formula>),
     /// One holds.
@@ -79,8 +79,8 @@ impl Maker<'_> {
             Expr::Channel(ChannelQuery::Empty, channel, _) => Formula::Empty(*channel, expected),
             Expr::Channel(ChannelQuery::Full, channel, _) => Formula::Full(*channel, expected),
             Expr::IsAt(process, ty, Some(location)) if expected => {
-                let distances = self.automata[ty.index()].distances_to(&[*location]).into();
-                Formula::At { process: *process, ty: *ty, distances }
+                let distances = self.automata[ty.index()].distances_by_number(*location).into();
+                Formula::At { process: *process, ty: *ty, location: *location, distances }
             }
             _ => Formula::Value(expr, expected),
         }
@@ -223,7 +223,7 @@ impl Count<'_> {
                     _ => 0,
                 }
             }
-            Formula::At { process, ty, distances } => {
+            Formula::At { process, ty, distances, .. } => {
                 let Some(number) = value(*process) else { return 0 };
                 match usize::try_from(number).ok().and_then(|number| self.view.parts.processes.get(number)) {
                     Some(found) if found.ty == *ty => distances.get(found.location.index()).copied().unwrap_or(0),

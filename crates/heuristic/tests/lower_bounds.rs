@@ -4,12 +4,12 @@
 mod common;
 
 use bytecode::Verified;
-use contract::{FAR, Heuristic, Outcome, Safety, StopReason, Successors, System, Verdict};
+use contract::{Blind, FAR, Heuristic, Outcome, Safety, StopReason, Successors, System, Verdict};
 use heuristic::{Combine, Estimator, Goal};
-use search::{Task, Weights, best_first, breadth_first, ida_star};
+use search::{Automaton, AutomatonEdge, Product, TAIL, Task, Weights, best_first, breadth_first, ida_star, toward_cycles};
 use std::collections::HashMap;
 use std::sync::Arc;
-use store::Plain;
+use store::{Marked, Plain};
 use vm::Interpreter;
 
 /// Programs with more states are left out: each state is examined.
@@ -172,4 +172,103 @@ fn no_estimate_is_too_great_on_random_models() {
     });
     let tally = compare_all(&programs.collect::<Vec<_>>());
     assert!(tally.violated > 100 && tally.telling > 100, "{tally:?}");
+}
+
+/// Random models of Promela with few states and without an end, by their seeds.
+fn endless(seeds: std::ops::Range<u64>) -> Vec<(String, Arc<Verified>)> {
+    let programs = seeds.filter_map(|seed| {
+        let mut model = testkit::promela_gen::model(seed);
+        model.loop_for_ever();
+        let text = model.text();
+        let program = languages::testing::promela(&text)?;
+        let few = Task { states: Some(MOST_STATES as u64), ..Task::default() };
+        let all = breadth_first(&Interpreter::new(Arc::clone(&program)), &Plain::new(), &few);
+        (all.verdict == Verdict::Holds).then(|| (format!("seed {seed}\n{text}"), program))
+    });
+    programs.collect()
+}
+
+/// The steps from each state to one of the states, at least one.
+fn steps_to(goal: usize, before: &[Vec<usize>]) -> Vec<u32> {
+    let mut distance = vec![FAR; before.len()];
+    let (mut level, mut at) = (vec![goal], 0);
+    while !level.is_empty() {
+        at += 1;
+        let mut next = Vec::new();
+        for &from in level.iter().flat_map(|&state| &before[state]) {
+            if distance[from] == FAR {
+                distance[from] = at;
+                next.push(from);
+            }
+        }
+        level = next;
+    }
+    distance
+}
+
+/// The distance to a state, for closing a loop.
+#[test]
+fn no_estimate_of_the_way_to_a_state_is_too_great() {
+    let tallies = testkit::in_parallel(&endless(0..150), |(name, program)| {
+        let mut system = Interpreter::new(Arc::clone(program));
+        let mut out = Successors::new();
+        system.initial(&mut out);
+        let mut states: Vec<Vec<u8>> = out.iter().filter_map(|(_, state)| state.map(<[u8]>::to_vec)).collect();
+        let mut numbers: HashMap<Vec<u8>, usize> = states.iter().cloned().zip(0..).collect();
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); states.len()];
+        let mut next = 0;
+        while next < states.len() {
+            out.clear();
+            system.successors(&states[next], &mut out);
+            for target in out.iter().filter_map(|(_, target)| target) {
+                let number = *numbers.entry(target.to_vec()).or_insert(states.len());
+                if number == states.len() {
+                    states.push(target.to_vec());
+                    before.push(Vec::new());
+                }
+                before[number].push(next);
+            }
+            next += 1;
+        }
+        let mut told = [0; 2];
+        for goal in (0..states.len()).step_by(states.len() / 12 + 1) {
+            let with_tail = |state: &[u8]| [state, &[0; TAIL]].concat();
+            let aim = Goal::State { state: with_tail(&states[goal]), tail: TAIL };
+            let Ok(mut estimator) = Estimator::new(program, aim, Combine::Max) else { break };
+            for (state, distance) in states.iter().zip(steps_to(goal, &before)) {
+                let estimate = estimator.estimate(&with_tail(state));
+                assert!(estimate <= distance, "{name}: {estimate} instead of at most {distance} from {state:?} to {:?}", states[goal]);
+                told[0] += 1;
+                told[1] += u64::from(distance != FAR && estimate > 1);
+            }
+        }
+        told
+    });
+    let total = tallies.into_iter().fold([0; 2], |sum, told| [sum[0] + told[0], sum[1] + told[1]]);
+    assert!(total[0] > 10_000 && total[1] > 500, "{total:?}");
+}
+
+/// A loop that is closed with estimates is no longer than one that is closed without.
+#[test]
+fn estimates_close_loops_as_short_as_a_blind_search() {
+    let found = testkit::in_parallel(&endless(0..150), |(name, program)| {
+        let anything = AutomatonEdge { marks: 1, target: Some(0), ..AutomatonEdge::default() };
+        let automaton = Arc::new(Automaton { initial: 0, edges: vec![vec![anything]], sets: 1 });
+        let product = Product::new(Interpreter::new(Arc::clone(program)), automaton);
+        let task = Task::default();
+        let lasso = |closing: &search::Closing<'_>| {
+            let marked = Marked::new(Plain::new(), Plain::new());
+            let outcome = toward_cycles(&product, (&Plain::new(), &marked), &Plain::new, Weights::EQUAL, closing, &task);
+            let Verdict::Violated(violation) = outcome.verdict else { return None };
+            Some((violation.trace.loop_start?, violation.trace.steps.len()))
+        };
+        let directed = lasso(&|state| {
+            let aim = Goal::State { state: state.to_vec(), tail: TAIL };
+            Estimator::new(program, aim, Combine::Max).map_or_else(|_| Box::new(Blind) as Box<dyn Heuristic>, |made| Box::new(made))
+        });
+        let blind = lasso(&|_| Box::new(Blind));
+        assert_eq!(directed, blind, "{name}");
+        directed.is_some()
+    });
+    assert!(found.iter().filter(|found| **found).count() > 30, "{found:?}");
 }

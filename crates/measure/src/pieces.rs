@@ -25,6 +25,16 @@ pub struct Known {
     pub rises: bool,
     /// Every assignment makes it smaller, or gives it the value that is its smallest.
     pub falls: bool,
+    /// An assignment adds to it or subtracts from it, so it may leave the range of its type and
+    /// begin again at the other end.
+    pub wraps: bool,
+}
+
+impl Known {
+    /// Whether the code shows that it moves in one direction, except where it wraps around.
+    pub fn is_monotonic(self) -> bool {
+        self.rises || self.falls
+    }
 }
 
 impl MeasurePart {
@@ -88,10 +98,11 @@ fn known(changes: &[Change], initial: Option<i32>) -> Known {
     let given = changes.iter().filter_map(|change| if let Change::To(value) = change { Some(*value) } else { None });
     let last = given.clone().next().filter(|first| given.clone().all(|value| value == *first) && changes.len() == given.clone().count());
     if let (Some(last), Some(initial)) = (last, initial) {
-        return Known { rises: last >= initial, falls: last <= initial };
+        return Known { rises: last >= initial, falls: last <= initial, wraps: false };
     }
     let all = |good: fn(i32) -> bool| changes.iter().all(|change| matches!(change, Change::By(by) if good(*by)));
-    Known { rises: all(|by| by >= 0), falls: all(|by| by <= 0) }
+    let wraps = changes.iter().any(|change| matches!(change, Change::By(by) if *by != 0));
+    Known { rises: all(|by| by >= 0), falls: all(|by| by <= 0), wraps }
 }
 
 /// The effects of all assignments to a variable; for a local, only those of its type.
@@ -143,5 +154,24 @@ fn change(graph: &StepGraph, value: stepgraph::ExprId, itself: &dyn Fn(&Expr) ->
             _ => Change::Unknown,
         },
         _ => Change::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_may_wrap_around_and_a_constant_may_not() {
+        let facts = |changes: &[Change], initial| {
+            let Known { rises, falls, wraps } = known(changes, initial);
+            (rises, falls, wraps)
+        };
+        assert_eq!(facts(&[Change::By(1), Change::By(3)], Some(0)), (true, false, true));
+        assert_eq!(facts(&[Change::By(-1)], None), (false, true, true));
+        assert_eq!(facts(&[Change::By(1), Change::By(-1)], Some(0)), (false, false, true));
+        assert_eq!(facts(&[Change::To(1), Change::To(1)], Some(0)), (true, false, false));
+        assert_eq!(facts(&[Change::To(1), Change::To(0)], Some(0)), (false, false, false));
+        assert!(!known(&[Change::Unknown, Change::By(1)], Some(0)).is_monotonic());
     }
 }

@@ -589,6 +589,9 @@ pub struct PropertyReductionJson {
 /// The estimates behind a directed search.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct HeuristicJson {
+    /// The property whose search it guided; absent for the search for deadlocks and faults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub property: Option<String>,
     /// Its name; `expression` for an expression of the user.
     pub name: String,
     /// Whether it is a lower bound.

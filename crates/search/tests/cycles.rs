@@ -175,11 +175,11 @@ impl System for Beside {
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
         self.expanded.fetch_add(1, Ordering::Relaxed);
         let n = u64::from_le_bytes(state.try_into().expect("8 bytes"));
-        while self.slow && n > Beside::LOOP {
-            if self.enough.is_reached(0) {
-                return out.cut_short();
+        if self.slow && n > Beside::LOOP {
+            while !self.enough.is_reached(0) {
+                std::thread::sleep(Duration::from_millis(1));
             }
-            std::thread::sleep(Duration::from_millis(1));
+            return out.cut_short();
         }
         let targets = match n {
             0 => vec![1, 1 << 40],

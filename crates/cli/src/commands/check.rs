@@ -371,12 +371,13 @@ fn guide_atom(model: &Model) -> Result<Option<u32>, Failure> {
 
 /// The estimates of a directed search, as text.
 fn guided_text(guided: &Guidance) -> String {
-    let Guidance { name, lower_bound, tables, along } = guided;
+    let Guidance { property, name, lower_bound, tables, along } = guided;
     let bound = if *lower_bound { "never more than the truth" } else { "not always a lower bound" };
     let shown = |estimate: &u32| if *estimate == contract::FAR { "-".to_owned() } else { estimate.to_string() };
     let along: Vec<String> = along.iter().map(shown).collect();
     let along = if along.is_empty() { String::new() } else { format!("estimates along the trace: {}\n", along.join(" ")) };
-    format!("\nheuristic {name}, {bound}\n{tables}{along}")
+    let about = property.as_ref().map(|property| format!(" for `{property}`")).unwrap_or_default();
+    format!("\nheuristic {name}{about}, {bound}\n{tables}{along}")
 }
 
 /// The answer if the time limit is reached while the trace is being written: the same answer, but
@@ -517,9 +518,9 @@ fn por_json(reduced: &Reduced) -> (bool, Option<String>) {
 }
 
 fn heuristic_json(guided: &Guidance) -> HeuristicJson {
-    let Guidance { name, lower_bound, tables, along } = guided.clone();
+    let Guidance { property, name, lower_bound, tables, along } = guided.clone();
     let along = along.into_iter().map(|estimate| (estimate != contract::FAR).then_some(estimate)).collect();
-    HeuristicJson { name, lower_bound, tables, along }
+    HeuristicJson { property, name, lower_bound, tables, along }
 }
 
 /// The searches for which the reduction was on; for the others, why it was off.

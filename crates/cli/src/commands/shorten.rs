@@ -13,7 +13,7 @@ use check::{Improved, Plan, Surroundings};
 use clap::Args;
 use contract::{Limits, ViolationKind};
 use report::Printer;
-use report::json::{self, StepJson};
+use report::json::{self, StepJson, ViolationJson};
 use report::text::counted;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -114,7 +114,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     if let (Some(file), Some(output)) = (&file, &arguments.output) {
         let folder = paths::way_here(output);
-        file.write(model.witness(trace.clone(), witness.violation.clone(), folder).to_text())?;
+        // A violation of the same kind may be another one: a different assertion, for example.
+        let violation = match &shorter {
+            Some((violation, _)) => Some(ViolationJson::from(&violation.fault)),
+            None => witness.violation.clone(),
+        };
+        file.write(model.witness(trace.clone(), violation, folder).to_text())?;
     }
     let text = if arguments.answer.json {
         json::line(&ShortenJson {

@@ -2,16 +2,20 @@
 //! must be a transition of the reference interpreter, and native code must reach the same state.
 #![no_main]
 
+mod lf_input;
+
+use lf_input::Input;
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 use std::time::Duration;
 
 fuzz_target!(|text: &str| {
+    let input = Input::of(text);
     let mut map = source::SourceMap::new();
-    let file = map.add("fuzz.lf", text);
-    let mut none = |wanted: &str, _: &str| Err::<(String, String), _>(format!("there is no file `{wanted}`"));
-    let options = lf::Options { host: text.len() % 2 == 0, ..lf::Options::default() };
-    let compiled = lf::compile(&mut map, file, &mut none, lf::Request { options, ..lf::Request::default() });
+    let file = map.add("fuzz.lf", input.main);
+    let mut loader = |wanted: &str, _: &str| input.load(wanted);
+    let request = lf::Request { options: input.options, formulas: &input.formulas, ..lf::Request::default() };
+    let compiled = lf::compile(&mut map, file, &mut loader, request);
     let Some(program) = compiled.program else { return };
     let program = Arc::new(bytecode::verify(program).expect("what the front-end makes is well formed"));
     let time = Some(Duration::from_millis(200));

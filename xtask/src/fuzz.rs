@@ -23,6 +23,13 @@ const COVERAGE: [&str; 7] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
 
+/// Models that are inputs of a target as they stand, beside its folder of seeds.
+const MODELS: &[(&str, &str)] = &[("lf", "models/lf"), ("lf_run", "models/lf")];
+
+/// The words of the language of a target, which libFuzzer inserts; the file is in the folder of
+/// dictionaries.
+const DICTIONARIES: &[(&str, &str)] = &[("lf", "lf.dict"), ("lf_run", "lf.dict")];
+
 /// `cargo xtask fuzz`
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -80,6 +87,9 @@ fn run_target(folder: &Path, program: &Path, target: &str, seconds: u32) -> Resu
         }
     }
     let longest = if is_firmware { 1 << 16 } else { 4096 };
+    let of = |table: &[(&str, &'static str)]| table.iter().find(|(name, _)| *name == target).map(|(_, path)| *path);
+    let models = of(MODELS).map(|path| root().join(path));
+    let words = of(DICTIONARIES).map(|name| format!("-dict={}", folder.join("dictionaries").join(name).display()));
     // Hangs and unbounded allocation are findings too, hence the limits for one input.
     let output = Command::new(program)
         .args(["-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=256"])
@@ -87,8 +97,10 @@ fn run_target(folder: &Path, program: &Path, target: &str, seconds: u32) -> Resu
         .args(["-verbosity=0", "-print_final_stats=1"])
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .args(words)
         .arg(&corpus)
         .args(Some(folder.join("seeds").join(target)).filter(|seeds| seeds.is_dir()))
+        .args(models)
         .output()
         .map_err(|error| format!("{}: {error}", program.display()))?;
     let told = String::from_utf8_lossy(&output.stderr);
@@ -126,5 +138,22 @@ mod tests {
     fn targets_are_the_programs_of_the_manifest() {
         let manifest = "[package]\nname = \"fuzz\"\n[[bin]]\nname = \"a\"\npath = \"a.rs\"\n\n[[bin]]\nname = \"b\"\n";
         assert_eq!(super::targets(manifest), ["a", "b"]);
+    }
+
+    /// The tables name targets and files that are there.
+    #[test]
+    fn seeds_and_dictionaries_are_there() {
+        let folder = super::root().join("fuzz");
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("the manifest");
+        let known = super::targets(&manifest);
+        for (target, path) in super::MODELS {
+            assert!(known.iter().any(|name| name == target) && super::root().join(path).is_dir(), "{target}");
+        }
+        for (target, name) in super::DICTIONARIES {
+            let text = std::fs::read_to_string(folder.join("dictionaries").join(name)).expect("a dictionary");
+            assert!(known.iter().any(|name| name == target));
+            let is_word = |line: &str| line.starts_with('#') || (line.len() > 2 && line.starts_with('"') && line.ends_with('"'));
+            assert!(text.lines().all(is_word), "{name}");
+        }
     }
 }

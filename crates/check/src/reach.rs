@@ -41,7 +41,8 @@ pub enum Reach {
 }
 
 /// Looks for a path that executes a statement on a line of a file. A file is known by the last
-/// parts of its path; the line is that of the statement, or of the inline or macro that it comes from.
+/// parts of its path; the line is that of the statement, or of the inline or macro that it comes
+/// from.
 pub fn reach(
     subject: &dyn Subject,
     file: Option<&str>,

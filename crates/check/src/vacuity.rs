@@ -135,8 +135,8 @@ pub(crate) fn sentences(subject: &dyn Subject, name: &str, claim: &Claim, letter
 }
 
 /// Sentences about the left sides of a property that holds which are about more than one state, as
-/// in `([] <> p) -> ([] <> q)`. For each of them, `refutes` searches for a run that makes it true at
-/// some time, by a claim that no run does, and says whether the claim holds.
+/// in `([] <> p) -> ([] <> q)`. For each of them, `refutes` gets the claim that no run makes it
+/// true at any time, and says whether the claim holds.
 pub(crate) fn whole_runs(subject: &dyn Subject, name: &str, claim: &Claim, mut refutes: impl FnMut(&Claim) -> bool) -> Vec<String> {
     let Some(refuted) = &claim.formula else { return Vec::new() };
     let formulas = &refuted.formulas;

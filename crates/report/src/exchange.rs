@@ -108,8 +108,8 @@ fn step_line(index: usize, step: &StepJson) -> String {
 }
 
 /// The answer as a SARIF log: a result for each violated property, with its path as a code flow;
-/// for each property whose verdict is not known, because nobody should read that as a success; and for
-/// each warning. `warnings` are those whose positions are known.
+/// for each property whose verdict is not known, because nobody should read that as a success; and
+/// for each warning. `warnings` are those whose positions are known.
 pub fn sarif(answer: &CheckJson, (map, warnings): (&SourceMap, &[Diagnostic]), version: &str) -> String {
     let location = |file: &Option<String>, line: Option<u32>, column: Option<u32>| {
         let file = file.as_ref()?;

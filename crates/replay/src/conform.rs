@@ -254,10 +254,16 @@ impl<'n> Conformance<'n> {
 
     /// All places that can be reached by hidden steps.
     fn closure(&self, from: &[Place]) -> Result<Vec<Place>, Departure> {
+        self.reached(from, |_| false)
+    }
+
+    /// The places that can be reached by hidden steps, none of which leaves a place at which `stays`
+    /// is true.
+    fn reached(&self, from: &[Place], mut stays: impl FnMut(&Place) -> bool) -> Result<Vec<Place>, Departure> {
         let mut seen: BTreeSet<Place> = from.iter().cloned().collect();
         let mut todo: Vec<Place> = seen.iter().cloned().collect();
         while let Some(place) = todo.pop() {
-            if place.broken {
+            if stays(&place) || place.broken {
                 continue;
             }
             for step in self.steps(&place.state)?.iter() {
@@ -370,9 +376,10 @@ impl<'n> Conformance<'n> {
     fn values(&mut self, process: u64, values: &[(String, i64)]) -> Result<(), Departure> {
         let mut other = BTreeSet::new();
         let mut kept = Vec::new();
-        for place in self.closure(&self.places)? {
-            let Some(&number) = place.processes.get(&process) else { continue };
-            let Ok(view) = self.narrator.view(&place.state) else { continue };
+        // What follows a place with these values by hidden steps is found again with the next line.
+        self.reached(&self.places, |place| {
+            let Some(&number) = place.processes.get(&process) else { return false };
+            let Ok(view) = self.narrator.view(&place.state) else { return false };
             let locals = view.processes.get(number).map_or(&[][..], |process| &process.locals);
             let mut different = Vec::new();
             for (name, value) in values {
@@ -382,12 +389,14 @@ impl<'n> Conformance<'n> {
                     different.push(format!("{name} = {found}"));
                 }
             }
-            if different.is_empty() {
-                kept.push(place);
+            let same = different.is_empty();
+            if same {
+                kept.push(place.clone());
             } else {
                 other.insert(different.join(", "));
             }
-        }
+            same
+        })?;
         if kept.is_empty() {
             return Err(Departure::Values(other.into_iter().take(8).collect()));
         }

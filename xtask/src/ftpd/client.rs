@@ -58,7 +58,10 @@ impl Client {
         self.send(b"USER anonymous\r\n")?;
         self.expect(331)?;
         self.send(b"PASS me\r\n")?;
-        self.expect(230).map(drop)
+        self.expect(230)?;
+        // Otherwise the bytes of a file may be changed.
+        self.send(b"TYPE I\r\n")?;
+        self.expect(200).map(drop)
     }
 
     /// A connection for data, which the server waits for.

@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (hybrid, map, _) = input::hybrid(path, &defines, false)?;
     let text = input::text(&arguments.trace)?;
     // Positions in pieces of the text that belong to the model alone.
-    let own: Vec<(&str, (usize, usize), (usize, usize))> = hybrid
+    let own: Vec<_> = hybrid
         .model_only
         .iter()
         .map(|&span| {

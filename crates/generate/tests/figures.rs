@@ -306,8 +306,8 @@ proctype B(chan in, out) {
 init { atomic { run A(BtoA, AtoB); run B(AtoB, BtoA) } }
 "#;
 
-/// The figure shows the first four states. Its comparisons of one variable are a `switch` here, and a
-/// value that no option has waits, as in the model.
+/// The figure shows the first four states. Its comparisons of one variable are a `switch` here, and
+/// a value that no option has waits, as in the model.
 #[test]
 fn figure_24_macros_of_a_piece_for_each_side() {
     let made = made(FIGURE_24);
@@ -347,8 +347,8 @@ fn figure_24_macros_of_a_piece_for_each_side() {
     assert!(!made.file("A.c").contains("ep_try_"), "the pieces replace the channels");
 }
 
-/// Figure 25 shows the steps of the program beside the chart of the model: A sends 0, B answers 0, A
-/// sends 1, B answers 1, and so on.
+/// Figure 25 shows the steps of the program beside the chart of the model: A sends 0, B answers 0,
+/// A sends 1, B answers 1, and so on.
 #[test]
 fn figure_25_the_trace_of_the_program_is_the_chart_of_the_model() {
     if !common::builds() {

@@ -257,8 +257,8 @@ impl<'n> Conformance<'n> {
         self.reached(from, |_| false)
     }
 
-    /// The places that can be reached by hidden steps, none of which leaves a place at which `stays`
-    /// is true.
+    /// The places that can be reached by hidden steps, none of which leaves a place at which
+    /// `stays` is true.
     fn reached(&self, from: &[Place], mut stays: impl FnMut(&Place) -> bool) -> Result<Vec<Place>, Departure> {
         let mut seen: BTreeSet<Place> = from.iter().cloned().collect();
         let mut todo: Vec<Place> = seen.iter().cloned().collect();

@@ -40,8 +40,8 @@ pub fn run(built: &Built, clients: usize, record: &mut Record) -> Result<(), Fai
     Ok(())
 }
 
-/// Peers that are silent for ever and do not end their connections, at every place of a session. The
-/// server ends each session when its time is over, while the connections still exist.
+/// Peers that are silent for ever and do not end their connections, at every place of a session.
+/// The server ends each session when its time is over, while the connections still exist.
 fn vanished(built: &Built) -> Result<String, Failure> {
     let server = built.start_with(&[("FTP_LOGIN", "3"), ("FTP_IDLE", "3"), ("FTP_CONNECT", "3")])?;
     std::thread::sleep(Duration::from_millis(500));

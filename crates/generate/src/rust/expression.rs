@@ -5,7 +5,8 @@ use crate::Generator;
 use promela::ast::{Binary, Expr, ExprKind, Probe, Receive, Reference, TypeName, Unary};
 use std::fmt::Write;
 
-/// Where a received value is stored: statements that compute the indices, the variable, and its type.
+/// Where a received value is stored: statements that compute the indices, the variable, and its
+/// type.
 pub(super) type Stored = (String, String, TypeName);
 
 impl Generator<'_> {

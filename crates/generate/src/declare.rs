@@ -66,7 +66,8 @@ impl Generator<'_> {
                 }
                 let carrier = own.copied().unwrap_or(self.options.transport).carrier();
                 let make = |i: i32| {
-                    // What is wrong with a queue of the system is said with the name of the channel.
+                    // What is wrong with a queue of the system is said with the name of the
+                    // channel.
                     let label = element(i).replace("globals->", "");
                     let name = (carrier != Transport::Memory.carrier()).then(|| format!("ep_name(\"{label}\");"));
                     name.into_iter().chain([format!("{} = ep_channel({capacity}, \"{letters}\", {carrier});", element(i))])

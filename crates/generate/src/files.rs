@@ -197,8 +197,8 @@ impl Generator<'_> {
             }
         }
         let mut initial = Vec::new();
-        // After the first statement, an initial value is stored where it stands. A constant is stored
-        // at the beginning too, as the thesis has it.
+        // After the first statement, an initial value is stored where it stands. A constant is
+        // stored at the beginning too, as the thesis has it.
         let mut begun = false;
         for step in &process.body {
             match step {

@@ -413,7 +413,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether a piece changes variables that processes share, itself or by functions that it calls.
+    /// Whether a piece changes variables that processes share, itself or by functions that it
+    /// calls.
     pub(crate) fn changes_globals(&self, fragment: &Fragment) -> bool {
         let found = outline(&fragment.text, PieceKind::Statements, &self.c.types).unwrap_or_default();
         found.names.iter().any(|name| self.changes_shared(name))

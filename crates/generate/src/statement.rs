@@ -21,8 +21,8 @@ impl Generator<'_> {
         }
     }
 
-    /// A declaration in the middle of a process. A variable of the process itself is declared at its
-    /// beginning. After the first statement, storing the initial value is a step of the model.
+    /// A declaration in the middle of a process. A variable of the process itself is declared at
+    /// its beginning. After the first statement, storing the initial value is a step of the model.
     fn late_declaration(&mut self, declaration: &Declaration, outermost: bool, begun: bool) {
         for variable in &declaration.variables {
             let name = variable.name.text.to_string();

@@ -177,6 +177,13 @@ fn statements_keep_their_lines() {
     assert!(!generate(text).expect("right").promela.contains("remark"));
 }
 
+/// Whether SPIN accepts a model. It writes its files into the folder.
+fn spin_accepts(folder: &Folder, name: &str, text: &str) -> Result<(), String> {
+    std::fs::write(folder.0.join(name), text).expect("a file");
+    let out = Command::new("spin").args(["-a", name]).current_dir(&folder.0).output().expect("spin");
+    if out.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&out.stdout).into_owned()) }
+}
+
 #[test]
 fn spin_accepts_the_model() {
     if !has("spin") {
@@ -184,9 +191,201 @@ fn spin_accepts_the_model() {
         return;
     }
     let folder = Folder::new("spin");
-    folder.write(&made(FIGURE_15));
-    let out = Command::new("spin").args(["-a", "model.prom"]).current_dir(&folder.0).output().expect("spin");
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+    for (name, text) in [("figure 15", FIGURE_15), ("figure 24", FIGURE_24)] {
+        let model = made(text).promela;
+        spin_accepts(&folder, "model.prom", &model).unwrap_or_else(|said| panic!("{name}: {said}\n{model}"));
+    }
+    for path in ["examples/abp/altbit.pch", "examples/ftpd/ftpd.pch"] {
+        let model = made(&std::fs::read_to_string(common::root().join(path)).expect("an example")).promela;
+        spin_accepts(&folder, "model.prom", &model).unwrap_or_else(|said| panic!("{path}: {said}"));
+    }
+}
+
+/// The model of a text that has no pieces of a program is the text itself, as far as SPIN sees.
+#[test]
+fn spin_accepts_what_is_left_of_every_model_that_it_accepts() {
+    if !has("spin") {
+        testkit::passed_over("no SPIN");
+        return;
+    }
+    let folder = Folder::new("spin-models");
+    let (mut accepted, mut refused) = (0, Vec::new());
+    let folders = std::fs::read_dir(common::root().join("models/promela")).expect("models").flatten();
+    let files = folders.filter_map(|inner| std::fs::read_dir(inner.path()).ok()).flat_map(|files| files.flatten());
+    let mut files: Vec<_> = files.map(|file| file.path()).collect();
+    files.sort();
+    for path in files.iter().filter(|path| path.extension().is_some_and(|ending| ending == "pml")) {
+        let text = std::fs::read_to_string(path).expect("a model");
+        // Other files are not there.
+        if text.contains("#include") {
+            continue;
+        }
+        let mut map = source::SourceMap::new();
+        let file = map.add("model.pml", &*text);
+        let (hybrid, found) = promela::hybrid(&mut map, file, &mut promela::NoFiles, &[], false);
+        let left = hybrid.map(|hybrid| hybrid.promela).ok_or_else(|| format!("{found:?}"));
+        match left.and_then(|left| spin_accepts(&folder, "left.prom", &left)) {
+            Ok(()) => accepted += 1,
+            Err(_) if spin_accepts(&folder, "given.pml", &text).is_err() => {}
+            Err(said) => refused.push(format!("{}: {said}", path.display())),
+        }
+    }
+    assert!(refused.is_empty(), "{} of {} are refused:\n{}", refused.len(), refused.len() + accepted, refused.join("\n"));
+    assert!(accepted >= 150, "{accepted}");
+}
+
+/// The alternating bit protocol of figures 22 and 24, with the macros of the thesis. A new message
+/// has a new number; a message that is sent again has the old one.
+const FIGURE_24: &str = r#"mtype = { STATE6, STATE5, STATE4, STATE3, STATE2, STATE1 };
+typedef Msg { c_decl_IS { long type; }; bit altbit; byte data; byte checksum };
+typedef Ack { c_decl_IS { long type; }; bit altbit };
+#define SEND(CHAN,MSG,SIZE)\
+promela_MS{CHAN!MSG;};\
+c_code_IS{_ipc_mq_snd(CHAN,&MSG,SIZE,1);};
+#define RECV(CHAN,MSG,SIZE)\
+promela_MS{CHAN?MSG;};\
+c_code_IS{_ipc_mq_rcv(CHAN,&MSG,SIZE,0,1);};
+c_decl_IS {
+\#include <fcntl.h>
+\#include <sys/stat.h>
+\#include <unistd.h>
+static int _ipc_mq(int queue)
+{
+	static int open_queues[256];
+	char name[16];
+	if (!open_queues[queue]) {
+		snprintf(name, sizeof name, "queue%d", queue);
+		mkfifo(name, 0600);
+		open_queues[queue] = open(name, O_RDWR);
+	}
+	return open_queues[queue];
+}
+static void _ipc_mq_snd(int queue, const void *message, size_t size, int block)
+{
+	if (block && write(_ipc_mq(queue), message, size) != (ssize_t) size)
+		abort();
+}
+static void _ipc_mq_rcv(int queue, void *message, size_t size, long type, int block)
+{
+	if (block && type == 0 && read(_ipc_mq(queue), message, size) != (ssize_t) size)
+		abort();
+}
+};
+chan AtoB = [1] of { Msg };
+chan BtoA = [1] of { Ack };
+proctype A(chan in, out) {
+	mtype state = STATE1;
+	Msg msg;
+	Ack ack;
+	do
+	:: state == STATE1 -> msg.altbit = 0; msg.data++; SEND(out,msg,sizeof(Msg)) state = STATE2
+	:: state == STATE2 -> RECV(in,ack,sizeof(Ack))
+		if :: ack.altbit == 0 -> state = STATE3 :: ack.altbit == 1 -> state = STATE4 fi
+	:: state == STATE3 -> msg.altbit = 1; msg.data++; SEND(out,msg,sizeof(Msg)) state = STATE5
+	:: state == STATE4 -> SEND(out,msg,sizeof(Msg)) state = STATE2
+	:: state == STATE5 -> RECV(in,ack,sizeof(Ack))
+		if :: ack.altbit == 1 -> state = STATE1 :: ack.altbit == 0 -> state = STATE6 fi
+	:: state == STATE6 -> SEND(out,msg,sizeof(Msg)) state = STATE5
+	od
+}
+proctype B(chan in, out) {
+	mtype state = STATE1;
+	Msg msg;
+	Ack ack;
+	do
+	:: state == STATE1 -> RECV(in,msg,sizeof(Msg))
+		if :: msg.altbit == 0 -> state = STATE2 :: msg.altbit == 1 -> state = STATE3 fi
+	:: state == STATE2 -> ack.altbit = 0; SEND(out,ack,sizeof(Ack)) state = STATE4
+	:: state == STATE3 -> ack.altbit = 1; SEND(out,ack,sizeof(Ack)) state = STATE1
+	:: state == STATE4 -> RECV(in,msg,sizeof(Msg))
+		if :: msg.altbit == 1 -> state = STATE5 :: msg.altbit == 0 -> state = STATE6 fi
+	:: state == STATE5 -> ack.altbit = 1; SEND(out,ack,sizeof(Ack)) state = STATE1
+	:: state == STATE6 -> ack.altbit = 0; SEND(out,ack,sizeof(Ack)) state = STATE4
+	od
+}
+init { atomic { run A(BtoA, AtoB); run B(AtoB, BtoA) } }
+"#;
+
+/// The figure shows the first four states. Its comparisons of one variable are a `switch` here, and
+/// a value that no option has waits, as in the model.
+#[test]
+fn figure_24_macros_of_a_piece_for_each_side() {
+    let made = made(FIGURE_24);
+    let model = made.promela.split_whitespace().collect::<Vec<_>>().join(" ");
+    in_order(&model, &["typedef Msg {", "bit altbit; byte data; byte checksum", "msg.data++;", "out ! msg", "state = STATE2", "in ? ack"]);
+    assert!(!model.contains("_ipc") && !model.contains("type;") && !model.contains("SEND"), "{model}");
+    // Spaces are where the macros have them.
+    in_order(
+        &made.flat("A.c").replace(' ', ""),
+        &[
+            "while(1){",
+            "switch(state){",
+            "caseSTATE1:",
+            "msg.altbit=(0)&1;",
+            "msg.data=msg.data+1;",
+            "_ipc_mq_snd(out,&msg,sizeof(Msg),1);",
+            "state=STATE2;",
+            "caseSTATE2:",
+            "_ipc_mq_rcv(in,&ack,sizeof(Ack),0,1);",
+            "switch(ack.altbit){",
+            "case0:",
+            "state=STATE3;",
+            "case1:",
+            "state=STATE4;",
+            "caseSTATE3:",
+            "msg.altbit=(1)&1;",
+            "msg.data=msg.data+1;",
+            "_ipc_mq_snd(out,&msg,sizeof(Msg),1);",
+            "state=STATE5;",
+            "caseSTATE4:",
+            "_ipc_mq_snd(out,&msg,sizeof(Msg),1);",
+            "state=STATE2;",
+            "caseSTATE5:",
+        ],
+    );
+    in_order(made.file("init.h"), &["long type;", "altbit;", "data;", "checksum;"]);
+    assert!(!made.file("A.c").contains("ep_try_"), "the pieces replace the channels");
+}
+
+/// Figure 25 shows the steps of the program beside the chart of the model: A sends 0, B answers 0,
+/// A sends 1, B answers 1, and so on.
+#[test]
+fn figure_25_the_trace_of_the_program_is_the_chart_of_the_model() {
+    if !common::builds() {
+        return;
+    }
+    let folder = Folder::new("figure-25");
+    folder.write(&made(FIGURE_24));
+    folder.make();
+    let mut run = Command::new("timeout");
+    let _ = run.args(["0.5", "./init"]).env("EP_TRACE", "trace").current_dir(&folder.0).status().expect("the program");
+    let trace = std::fs::read_to_string(folder.0.join("trace")).expect("the trace");
+    // The line and the column of the first statement of an option.
+    let place = |process: &str, state: &str| {
+        let option = format!(":: state == {state}");
+        let from = FIGURE_24.find(process).expect("a process");
+        let at = from + FIGURE_24[from..].find(&option).expect("an option") + 3;
+        let line = FIGURE_24[..at].rfind('\n').map_or(0, |end| end + 1);
+        format!("{} {}", FIGURE_24[..at].matches('\n').count() + 1, at - line + 1)
+    };
+    // The options that send.
+    let chart = [
+        (place("proctype A", "STATE1"), "A sends 0"),
+        (place("proctype B", "STATE2"), "B answers 0"),
+        (place("proctype A", "STATE3"), "A sends 1"),
+        (place("proctype B", "STATE5"), "B answers 1"),
+    ];
+    let steps = || trace.lines().filter_map(|line| line.strip_prefix("step ")?.split_once(' ')).map(|(_, place)| place);
+    let sent: Vec<&str> = steps().filter_map(|at| chart.iter().find(|(place, _)| place == at).map(|(_, what)| *what)).collect();
+    assert!(sent.len() > 8, "{sent:?}");
+    // The signal may come between any two of them.
+    for (number, what) in sent.iter().enumerate() {
+        assert_eq!(*what, chart[number % 4].1, "{number}: {:?}", &sent[..=number]);
+    }
+    // States 4 and 6 of A, and 3 and 6 of B, are for messages that are lost or damaged.
+    for (process, state) in [("proctype A", "STATE4"), ("proctype A", "STATE6"), ("proctype B", "STATE3"), ("proctype B", "STATE6")] {
+        assert!(!steps().any(|at| at == place(process, state)), "{process} {state}");
+    }
 }
 
 #[test]

@@ -144,7 +144,8 @@ impl Tok {
         match self {
             Tok::Name(text) | Tok::Literal(text) => Cow::Borrowed(text),
             Tok::Key(key) => Cow::Borrowed(key.text()),
-            Tok::Number(n) => Cow::Owned(n.to_string()),
+            // A sign is a token of its own, also before the smallest number.
+            Tok::Number(n) => Cow::Owned(n.unsigned_abs().to_string()),
             Tok::Str(text) => Cow::Owned(format!("\"{text}\"")),
             Tok::Op(op) => Cow::Borrowed(op.text()),
             Tok::Hash(double) => Cow::Borrowed(if *double { "##" } else { "#" }),

@@ -14,11 +14,15 @@ use crate::narrator::{Narrator, ReplayError};
 use crate::step::{Statement, Step};
 use crate::values::Named;
 use contract::Position;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The most states that are followed at once, including those reached by hidden steps.
 const STATES_MAX: usize = 20_000;
+/// The most states whose steps are remembered.
+const KNOWN_MAX: usize = 30_000;
 
 /// A line of a program's trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +102,10 @@ pub struct Conformance<'n> {
     types: BTreeSet<String>,
     places: Vec<Place>,
     actives: BTreeMap<String, usize>,
+    /// The steps of states, because the same states occur again and again.
+    steps: RefCell<HashMap<Vec<u8>, Rc<Vec<Step>>>>,
+    /// The numbers of processes in states.
+    counts: RefCell<HashMap<Vec<u8>, usize>>,
 }
 
 impl<'n> Conformance<'n> {
@@ -110,9 +118,19 @@ impl<'n> Conformance<'n> {
         known: BTreeSet<(u32, u32)>,
         types: BTreeSet<String>,
     ) -> Conformance<'n> {
-        let state = narrator.initial().0.unwrap_or_default();
+        let (places, actives) = (Vec::new(), BTreeMap::new());
+        let (steps, counts) = (RefCell::default(), RefCell::default());
+        let mut conformance = Conformance { narrator, hidden, symbol, known, types, places, actives, steps, counts };
+        conformance.restart();
+        conformance
+    }
+
+    /// Begins in the initial state again, for another trace of the same program.
+    pub fn restart(&mut self) {
+        let state = self.narrator.initial().0.unwrap_or_default();
         let first = Place { state, expected: BTreeMap::new(), processes: BTreeMap::new(), fresh: VecDeque::new(), broken: false };
-        Conformance { narrator, hidden, symbol, known, types, places: vec![first], actives: BTreeMap::new() }
+        self.places = vec![first];
+        self.actives.clear();
     }
 
     /// One of the states in which the model can be.
@@ -206,11 +224,27 @@ impl<'n> Conformance<'n> {
         statement.text == "}" || statement.position.as_ref().is_some_and(|position| (self.hidden)(position))
     }
 
-    fn steps(&self, state: &[u8]) -> Result<Vec<Step>, Departure> {
-        self.narrator.steps(state).map_err(|error| match error {
+    fn steps(&self, state: &[u8]) -> Result<Rc<Vec<Step>>, Departure> {
+        if let Some(steps) = self.steps.borrow().get(state) {
+            return Ok(steps.clone());
+        }
+        let steps = self.narrator.steps(state).map_err(|error| match error {
             ReplayError::State(_) => Departure::Process,
             _ => Departure::Unknown,
-        })
+        })?;
+        let steps = Rc::new(steps);
+        remember(&self.steps, state, steps.clone());
+        Ok(steps)
+    }
+
+    /// The number of processes in a state.
+    fn count(&self, state: &[u8]) -> usize {
+        if let Some(count) = self.counts.borrow().get(state) {
+            return *count;
+        }
+        let count = self.narrator.view(state).map_or(0, |view| view.processes.len());
+        remember(&self.counts, state, count);
+        count
     }
 
     /// The statements of a step that a program writes.
@@ -220,15 +254,21 @@ impl<'n> Conformance<'n> {
 
     /// All places that can be reached by hidden steps.
     fn closure(&self, from: &[Place]) -> Result<Vec<Place>, Departure> {
+        self.reached(from, |_| false)
+    }
+
+    /// The places that can be reached by hidden steps, none of which leaves a place at which
+    /// `stays` is true.
+    fn reached(&self, from: &[Place], mut stays: impl FnMut(&Place) -> bool) -> Result<Vec<Place>, Departure> {
         let mut seen: BTreeSet<Place> = from.iter().cloned().collect();
         let mut todo: Vec<Place> = seen.iter().cloned().collect();
         while let Some(place) = todo.pop() {
-            if place.broken {
+            if stays(&place) || place.broken {
                 continue;
             }
-            for step in self.steps(&place.state)? {
+            for step in self.steps(&place.state)?.iter() {
                 let Some(state) = step.state.clone() else { continue };
-                if !self.written(&step).is_empty() {
+                if step.statements.iter().any(|statement| !self.is_hidden(statement)) {
                     continue;
                 }
                 let mut next = place.clone();
@@ -248,8 +288,7 @@ impl<'n> Conformance<'n> {
     /// Records a process that a step has started. A process of the environment does not exist in
     /// the program.
     fn note_new(&self, before: &[u8], after: &[u8], place: &mut Place) {
-        let count = |state: &[u8]| self.narrator.view(state).map_or(0, |view| view.processes.len());
-        let (old, new) = (count(before), count(after));
+        let (old, new) = (self.count(before), self.count(after));
         if new > old
             && let Ok(view) = self.narrator.view(after)
         {
@@ -301,8 +340,8 @@ impl<'n> Conformance<'n> {
                 if place.broken {
                     continue;
                 }
-                for step in self.steps(&place.state)? {
-                    let written = self.written(&step);
+                for step in self.steps(&place.state)?.iter() {
+                    let written = self.written(step);
                     let Some(first) = written.first().filter(|first| first.pid == number) else { continue };
                     let at = |statement: &Statement| statement.position.as_ref().map_or((0, 0), |p| (p.line, p.column));
                     if at(first) != (line, column) {
@@ -337,9 +376,10 @@ impl<'n> Conformance<'n> {
     fn values(&mut self, process: u64, values: &[(String, i64)]) -> Result<(), Departure> {
         let mut other = BTreeSet::new();
         let mut kept = Vec::new();
-        for place in self.closure(&self.places)? {
-            let Some(&number) = place.processes.get(&process) else { continue };
-            let Ok(view) = self.narrator.view(&place.state) else { continue };
+        // What follows a place with these values by hidden steps is found again with the next line.
+        self.reached(&self.places, |place| {
+            let Some(&number) = place.processes.get(&process) else { return false };
+            let Ok(view) = self.narrator.view(&place.state) else { return false };
             let locals = view.processes.get(number).map_or(&[][..], |process| &process.locals);
             let mut different = Vec::new();
             for (name, value) in values {
@@ -349,12 +389,14 @@ impl<'n> Conformance<'n> {
                     different.push(format!("{name} = {found}"));
                 }
             }
-            if different.is_empty() {
-                kept.push(place);
+            let same = different.is_empty();
+            if same {
+                kept.push(place.clone());
             } else {
                 other.insert(different.join(", "));
             }
-        }
+            same
+        })?;
         if kept.is_empty() {
             return Err(Departure::Values(other.into_iter().take(8).collect()));
         }
@@ -373,4 +415,13 @@ fn value_of<'v>(known: &'v [Named], name: &str) -> Option<&'v str> {
     let list = &known.iter().find(|known| known.name == array)?.value;
     let element = list.strip_prefix('[')?.strip_suffix(']')?.split(", ").nth(index.parse().ok()?)?;
     (!element.contains('…')).then_some(element)
+}
+
+/// Adds an entry for a state. A table that is full begins anew.
+fn remember<T>(table: &RefCell<HashMap<Vec<u8>, T>>, state: &[u8], value: T) {
+    let mut table = table.borrow_mut();
+    if table.len() >= KNOWN_MAX {
+        table.clear();
+    }
+    table.insert(state.to_vec(), value);
 }

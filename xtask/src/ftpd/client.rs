@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 pub struct Client {
@@ -58,7 +58,10 @@ impl Client {
         self.send(b"USER anonymous\r\n")?;
         self.expect(331)?;
         self.send(b"PASS me\r\n")?;
-        self.expect(230).map(drop)
+        self.expect(230)?;
+        // Otherwise the bytes of a file may be changed.
+        self.send(b"TYPE I\r\n")?;
+        self.expect(200).map(drop)
     }
 
     /// A connection for data, which the server waits for.
@@ -69,6 +72,24 @@ impl Client {
         let data = told("data", TcpStream::connect(("127.0.0.1", port)))?;
         told("limit", data.set_read_timeout(Some(Duration::from_secs(120))))?;
         Ok(data)
+    }
+
+    /// The same by the older command, whose answer has an address of six numbers.
+    pub fn passive_by_address(&mut self) -> Result<TcpStream, Failure> {
+        self.send(b"PASV\r\n")?;
+        let text = self.expect(227)?;
+        let port = address_in(&text).ok_or_else(|| format!("no address: {text}"))?;
+        let data = told("data", TcpStream::connect(("127.0.0.1", port)))?;
+        told("limit", data.set_read_timeout(Some(Duration::from_secs(120))))?;
+        Ok(data)
+    }
+
+    /// Lets the server connect.
+    pub fn active(&mut self) -> Result<TcpListener, Failure> {
+        let (listener, line) = told("data", offer())?;
+        self.send(line.as_bytes())?;
+        self.expect(200)?;
+        Ok(listener)
     }
 
     /// Retrieves a file: how many bytes came, and whether all were `byte`.
@@ -92,4 +113,21 @@ impl Client {
         self.expect(226)?;
         Ok(length)
     }
+}
+
+/// The port in an answer to PASV.
+pub fn address_in(text: &str) -> Option<u16> {
+    let numbers = text.split_once('(')?.1.split_once(')')?.0;
+    let numbers: Vec<u16> = numbers.split(',').map(|number| number.parse::<u8>().ok().map(u16::from)).collect::<Option<_>>()?;
+    match numbers.as_slice() {
+        [_, _, _, _, high, low] => Some(high << 8 | low),
+        _ => None,
+    }
+}
+
+/// A socket that waits for the server, and the command that says so.
+pub fn offer() -> std::io::Result<(TcpListener, String)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let port = listener.local_addr()?.port();
+    Ok((listener, format!("PORT 127,0,0,1,{},{}\r\n", port >> 8, port & 255)))
 }

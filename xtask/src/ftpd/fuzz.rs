@@ -1,7 +1,7 @@
 //! Random and broken sessions against a server that finds wrong uses of memory and arithmetic
 //! itself (the sanitisers of the C compiler).
 
-use super::client::Client;
+use super::client::{Client, address_in, offer};
 use super::record::Record;
 use super::server::{BYTE, Built, FILE, wrong};
 use crate::Failure;
@@ -57,8 +57,8 @@ const WORDS: [&str; 40] = [
     ",",
 ];
 
-/// What is sent: words of the protocol, and bytes.
-fn noise(random: &mut u64) -> Vec<u8> {
+/// What is sent: words of the protocol, bytes, and sometimes where the client waits for data.
+fn noise(random: &mut u64, here: Option<&str>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut below = |n: u64| splitmix::next(random) % n;
     if below(4) > 0 {
@@ -69,6 +69,7 @@ fn noise(random: &mut u64) -> Vec<u8> {
             0 => bytes.extend((0..below(40)).map(|_| below(256) as u8)),
             1 => bytes.extend(std::iter::repeat_n(b"/.a "[below(4) as usize], below(9000) as usize)),
             2..=4 => bytes.extend(b"\r\n"),
+            5 => bytes.extend(here.unwrap_or("PASV\r\n").bytes()),
             _ => bytes.extend(WORDS[below(WORDS.len() as u64) as usize].bytes()),
         }
     }
@@ -86,7 +87,8 @@ fn session(port: u16, random: &mut u64) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_millis(20)))?;
     stream.set_write_timeout(Some(Duration::from_secs(5)))?;
-    let bytes = noise(random);
+    let offered = offer().ok();
+    let bytes = noise(random, offered.as_ref().map(|(_, line)| line.as_str()));
     let mut rest = bytes.as_slice();
     let mut held = Vec::new();
     while !rest.is_empty() {
@@ -96,10 +98,17 @@ fn session(port: u16, random: &mut u64) -> std::io::Result<()> {
         let mut buffer = [0; 8192];
         let got = stream.read(&mut buffer).unwrap_or(0);
         let text = String::from_utf8_lossy(&buffer[..got]).into_owned();
-        for line in text.lines().filter(|line| line.starts_with("229")) {
-            if let Some(port) = line.split('|').nth(3).and_then(|port| port.parse::<u16>().ok()) {
-                held.extend(TcpStream::connect(("127.0.0.1", port)));
-            }
+        for line in text.lines() {
+            let port = match line.get(..3) {
+                Some("229") => line.split('|').nth(3).and_then(|port| port.parse::<u16>().ok()),
+                Some("227") => address_in(line),
+                _ => None,
+            };
+            held.extend(port.and_then(|port| TcpStream::connect(("127.0.0.1", port)).ok()));
+        }
+        // Some of what is offered is taken up, and some of it is left alone.
+        if splitmix::next(random).is_multiple_of(2) {
+            held.pop();
         }
     }
     if splitmix::next(random).is_multiple_of(2) {

@@ -35,7 +35,41 @@ pub fn run(built: &Built, clients: usize, record: &mut Record) -> Result<(), Fai
         record.say(&format!("{name}: {}; {} sessions beside them undisturbed", said?, good.load(Ordering::Relaxed)));
         server.quiet(descriptors).map_err(|error| format!("{name}: {error}"))?;
     }
+    drop(server);
+    record.say(&format!("peers that vanish: {}", vanished(built)?));
     Ok(())
+}
+
+/// Peers that are silent for ever and do not end their connections, at every place of a session.
+/// The server ends each session when its time is over, while the connections still exist.
+fn vanished(built: &Built) -> Result<String, Failure> {
+    let server = built.start_with(&[("FTP_LOGIN", "3"), ("FTP_IDLE", "3"), ("FTP_CONNECT", "3")])?;
+    std::thread::sleep(Duration::from_millis(500));
+    let (_, descriptors) = server.load().ok_or("the server is gone")?;
+    let mut kept = Vec::new();
+    for number in 0..50 {
+        let mut client = Client::connect(server.port)?;
+        let mut data = None;
+        match number % 5 {
+            0 => client.send(b"USER anon")?,
+            1 => client.login()?,
+            place => {
+                client.login()?;
+                if place == 2 {
+                    client.send(b"EPSV\r\nRETR file\r\n")?;
+                } else {
+                    data = Some(client.passive()?);
+                    // Nobody reads the one, and nobody sends the other.
+                    client.send(if place == 3 { b"RETR large\r\n".as_slice() } else { b"STOR up/vanished\r\n" })?;
+                    client.expect(150)?;
+                }
+            }
+        }
+        kept.push((client, data));
+    }
+    let begun = std::time::Instant::now();
+    server.quiet(descriptors)?;
+    Ok(format!("{} sessions ended within {:.1} s, while their peers kept the connections", kept.len(), begun.elapsed().as_secs_f64()))
 }
 
 /// Good sessions one after the other, until it is enough.

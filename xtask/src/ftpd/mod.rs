@@ -79,5 +79,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         What::Fuzz { seconds, seed } => fuzz::run(&built(true)?, seconds, seed, &mut record),
         What::Bench { runs, most } => throughput::run(&built(false)?, runs, most, &mut record),
     }?;
-    if arguments.save { record.keep() } else { Ok(()) }
+    if arguments.save {
+        record.keep()?;
+    }
+    record.result()
 }

@@ -59,15 +59,21 @@ impl Built {
 
     /// Starts it, with tracing on if a file for the trace is given.
     pub fn start(&self, trace: Option<&str>) -> Result<Server, Failure> {
+        let trace: Vec<(&str, &str)> = trace.map(|trace| ("EP_TRACE", trace)).into_iter().collect();
+        self.start_with(&trace)
+    }
+
+    /// Starts it with more settings.
+    pub fn start_with(&self, settings: &[(&str, &str)]) -> Result<Server, Failure> {
         let reports = self.folder.join("report");
         let options = format!("log_path={}:detect_leaks=1", reports.display());
         Server::start(|port| {
             let mut command = Command::new("./init");
             command.env("FTP_PORT", port.to_string()).env("FTP_ROOT", self.folder.join("root")).env("FTP_USERS", self.folder.join("users"));
-            command.envs([("FTP_ANONYMOUS", "1"), ("FTP_ANONYMOUS_WRITES", "1"), ("FTP_SESSIONS", "1000")]);
+            command.envs([("FTP_ANONYMOUS", "1"), ("FTP_ANONYMOUS_WRITES", "1"), ("FTP_SESSIONS", "1000"), ("FTP_PER_ADDRESS", "1000")]);
             command.env("ASAN_OPTIONS", &options).env("UBSAN_OPTIONS", &options);
             command.current_dir(self.folder.join("out"));
-            trace.map(|trace| command.env("EP_TRACE", trace));
+            command.envs(settings.iter().copied());
             command
         })
     }

@@ -86,12 +86,17 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (hybrid, map, _) = input::hybrid(path, &defines, false)?;
     let text = input::text(&arguments.trace)?;
     // Positions in pieces of the text that belong to the model alone.
+    let own: Vec<_> = hybrid
+        .model_only
+        .iter()
+        .map(|&span| {
+            let (begin, end) = (map.location(span), map.location(span.after()));
+            (map.name(span.file), (begin.line, begin.column), (end.line, end.column))
+        })
+        .collect();
     let hidden = |position: &Position| {
         let at = (position.line as usize, position.column as usize);
-        hybrid.model_only.iter().any(|&span| {
-            let (begin, end) = (map.location(span), map.location(span.after()));
-            *map.name(span.file) == *position.file && (begin.line, begin.column) <= at && at < (end.line, end.column)
-        })
+        own.iter().any(|(file, begin, end)| **file == *position.file && *begin <= at && at < *end)
     };
     let tables = program.program();
     let symbol = |value: i64| i32::try_from(value).ok().and_then(|value| tables.symbol(value)).map(str::to_owned);
@@ -125,8 +130,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::Call(format!("{}: no process of the type `{name}` was started", arguments.trace.display())));
     }
     let (mut steps, mut ways) = (0usize, 0usize);
+    let mut conformance = Conformance::new(&model.narrator, &hidden, &symbol, known, types);
     for part in parts.unwrap_or_else(|| vec![lines]) {
-        let mut conformance = Conformance::new(&model.narrator, &hidden, &symbol, known.clone(), types.clone());
+        conformance.restart();
         for (number, event) in &part {
             steps += usize::from(matches!(event, Event::Step(..)));
             let departure = conformance.follow(event).err();

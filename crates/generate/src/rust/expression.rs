@@ -5,6 +5,10 @@ use crate::Generator;
 use promela::ast::{Binary, Expr, ExprKind, Probe, Receive, Reference, TypeName, Unary};
 use std::fmt::Write;
 
+/// Where a received value is stored: statements that compute the indices, the variable, and its
+/// type.
+pub(super) type Stored = (String, String, TypeName);
+
 impl Generator<'_> {
     /// The type of a variable in Rust.
     pub(super) fn rust_type(&self, ty: &TypeName) -> String {
@@ -157,9 +161,8 @@ impl Generator<'_> {
         out.push(self.rust_expr(argument));
     }
 
-    /// The fields of a receive, and where each is stored: statements that compute the indices, the
-    /// variable, and its type.
-    pub(super) fn rust_fields(&mut self, receive: &Receive) -> (String, Vec<Option<(String, String, TypeName)>>) {
+    /// The fields of a receive, and where each is stored.
+    pub(super) fn rust_fields(&mut self, receive: &Receive) -> (String, Vec<Option<Stored>>) {
         let (mut list, mut targets) = (Vec::new(), Vec::new());
         for (argument, evaluated) in receive.arguments.iter().zip(&receive.evaluated) {
             let reference = match &argument.kind {

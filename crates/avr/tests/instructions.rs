@@ -107,7 +107,7 @@ fn a_function_that_is_called_can_end_like_a_handler() {
     assert_eq!((end.local("r16"), end.local("r17"), end.local("SP")), (5, 7, 0x8ff));
     // Only its return has enabled interrupts: BRID over LDI r18, 1.
     let end = run(&[0xd003, 0xf40f, ldi(18, 1), 0x9598, 0x9518]);
-    assert_eq!(end.local("r18"), 0);
-    let end = run(&[0xd003, 0xf40f, ldi(18, 1), 0x9598, 0x9508]);
     assert_eq!(end.local("r18"), 1);
+    let end = run(&[0xd003, 0xf40f, ldi(18, 1), 0x9598, 0x9508]);
+    assert_eq!(end.local("r18"), 0);
 }

@@ -162,6 +162,9 @@ int main(int argc, char **argv) {
     unsigned begun = 0;
     for (unsigned done = 0, turns = 0; done < most && turns < 50 * most; turns++) {
         int state = avr_run(avr);
+        /* One instruction is executed after SEI and RETI before an interrupt; simavr executes two. */
+        if (avr->interrupt_state == -1 && avr_has_pending_interrupts(avr))
+            avr->interrupt_state = 1;
         if (state == cpu_Done || state == cpu_Crashed)
             break;
         begun |= avr->pc == main_at;

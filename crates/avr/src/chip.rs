@@ -36,7 +36,8 @@ pub enum Kind {
     /// Control of the two-wire interface: its flag, which is cleared by writing a one, a bit that
     /// the device clears, and bits that keep what is written.
     Bus,
-    /// Control of the analogue comparator: its output, its flag, and bits that keep what is written.
+    /// Control of the analogue comparator: its output, its flag, and bits that keep what is
+    /// written.
     Comparator,
     /// These bits are inputs; the others keep what is written.
     Mixed { inputs: u8 },
@@ -68,8 +69,8 @@ impl Kind {
         )
     }
 
-    /// The bits that the device sets in a register whose other bits keep what is written. `None` for
-    /// a register of another kind.
+    /// The bits that the device sets in a register whose other bits keep what is written. `None`
+    /// for a register of another kind.
     pub fn set_by_device(self) -> Option<u8> {
         match self {
             Kind::Plain | Kind::Eeprom => Some(0),

@@ -237,3 +237,12 @@ fn a_conversion_that_runs_freely_goes_on_after_it_is_complete() {
     assert_eq!(after(0xa0, 4), [0xb0, 0xf0]);
     assert_eq!(after(0x80, 0), [0; 0]);
 }
+
+#[test]
+fn a_function_that_ends_like_a_handler_lets_interrupts_come() {
+    // RCALL over a loop without end to a function with RETI alone; timer 0 counts then.
+    let main = [&[ldi(16, 1), out(0x45, 16)][..], &sts(0x6e, 16), &[0xd001, FOREVER, RETI]].concat();
+    let all = explore(program(&with_handlers(&main, &[(16, &counting())]), &[("races", "off")]), 1);
+    assert!(all.seen.iter().any(|seen| seen[0] == 2), "no interrupt is taken");
+    assert_eq!(all.violations, std::collections::BTreeSet::new());
+}

@@ -99,3 +99,15 @@ fn loops_that_count_are_one_step() {
     let end = run(&[ldi(24, 200), 0x958a, 0xf7f1]);
     assert_eq!((end.local("r24"), end.local("Z")), (0, 1));
 }
+
+#[test]
+fn a_function_that_is_called_can_end_like_a_handler() {
+    // RCALL to the subroutine after BREAK, which sets r16, enables interrupts and returns.
+    let end = run(&[0xd002, ldi(17, 7), 0x9598, ldi(16, 5), 0x9518]);
+    assert_eq!((end.local("r16"), end.local("r17"), end.local("SP")), (5, 7, 0x8ff));
+    // Only its return has enabled interrupts: BRID over LDI r18, 1.
+    let end = run(&[0xd003, 0xf40f, ldi(18, 1), 0x9598, 0x9518]);
+    assert_eq!(end.local("r18"), 1);
+    let end = run(&[0xd003, 0xf40f, ldi(18, 1), 0x9598, 0x9508]);
+    assert_eq!(end.local("r18"), 0);
+}

@@ -134,7 +134,8 @@ impl Drop for Built {
 }
 
 impl Built {
-    /// Builds an example; `None` if that is not possible. `use_of` is part of the name of the folder.
+    /// Builds an example; `None` if that is not possible. `use_of` is part of the name of the
+    /// folder.
     fn new(name: &str, use_of: &str) -> Option<Built> {
         let place = std::env::temp_dir().join(format!("everypath-avr-{use_of}-{}", std::process::id()));
         std::fs::create_dir_all(place.join("small")).expect("a folder");

@@ -15,7 +15,6 @@ volatile uint8_t who;
 
 ISR(INT0_vect) {
     who |= 1;
-    EIMSK = 0;
 }
 
 ISR(PCINT0_vect) {
@@ -46,6 +45,5 @@ int main(void) {
         sleep_cpu();
         set_sleep_mode(SLEEP_MODE_PWR_SAVE);
         sleep_cpu();
-        EIMSK = 1;
     }
 }

@@ -121,8 +121,8 @@ active [3] proctype P() {
 ";
 
 /// Kills searches at random moments and resumes them; the result must always be the same. The
-/// searches have `memory` bytes besides what the process itself takes: less than all states need, so
-/// that they are on disk, and enough that files are merged in the background.
+/// searches have `memory` bytes besides what the process itself takes: less than all states need,
+/// so that they are on disk, and enough that files are merged in the background.
 pub fn kill(everypath: &Path, model: Option<&Path>, memory: u64, kills: u32, record: &mut Record) -> Result<(), Failure> {
     let scattered = std::env::temp_dir().join(format!("everypath-scattered-{}.pml", std::process::id()));
     if model.is_none() {

@@ -82,8 +82,8 @@ impl Corpus {
     }
 }
 
-/// The models in an order in which those of one family, such as `at.1` and `at.4`, are far apart, and
-/// families follow one another in no particular order. So the first few are a sample of all.
+/// The models in an order in which those of one family, such as `at.1` and `at.4`, are far apart,
+/// and families follow one another in no particular order. So the first few are a sample of all.
 pub fn spread(models: &[Model]) -> Vec<&Model> {
     let mut families: BTreeMap<&str, VecDeque<&Model>> = BTreeMap::new();
     for model in models {

@@ -148,7 +148,8 @@ mod tests {
             assert_eq!((states(&predicted), predicted.steps), (states(&alone), alone.steps));
             assert!(predicted.traffic.sent > 0 && predicted.seconds > 0.0);
         }
-        // What is paid for packing follows from the states that are sent, and not from their length.
+        // What is paid for packing follows from the states that are sent, and not from their
+        // length.
         let packing = Costs { state: 0.0, step: 0.0, packed: 1.0, message: 0.0, byte: 0.0, latency: 0.0 };
         let two = predict(&system, 2, &Owners::new(2, None), Thrift::default(), 0, &packing);
         let sent = two.traffic.sent as f64;

@@ -1,14 +1,15 @@
 //! Compares searches with their states on disk with searches in memory: the same numbers with a
-//! half, a tenth and a fiftieth of the memory that the compact store needs, the space on disk and
-//! the time, and searches that are killed at any moment and resumed.
+//! half, a tenth and a fiftieth of the memory that the compact store needs, also of sweeps, and the
+//! same answers for temporal properties; the space on disk and the time; and searches that are
+//! killed at any moment and resumed.
 
 use crate::models::{self, Corpus, Model};
 use crate::processes::find;
 use crate::record::{Record, median};
 use crate::{Failure, disk_files};
 use bytecode::Verified;
-use check::{Order, Plan, StoreKind, Surroundings};
-use contract::{Limits, Outcome};
+use check::{Order, Plan, Sampling, StoreKind, Surroundings};
+use contract::{Limits, Outcome, Verdict};
 use runs::InMemory;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ const SHARES: [u64; 3] = [2, 10, 50];
 /// The largest models of a quick run: larger ones need minutes.
 const QUICK_STATES: u64 = 20_000;
 
+/// The time for proposing a measure.
+const PROPOSING: Duration = Duration::from_secs(5);
 /// The time and memory of the search in memory; larger models are passed over.
 const MOST_TIME: Duration = Duration::from_secs(20);
 const MOST_MEMORY: u64 = 1 << 30;
@@ -38,9 +41,12 @@ pub struct Arguments {
     /// Searches to kill and resume, with the command `everypath` [default: 100, quick: 0]
     #[arg(long, value_name = "N")]
     kills: Option<u32>,
-    /// The model of the searches that are killed
-    #[arg(long, value_name = "FILE", default_value = "models/promela/classic/leader_election.pml")]
-    killed: PathBuf,
+    /// The model of the searches that are killed [default: one with a million states]
+    #[arg(long, value_name = "FILE")]
+    killed: Option<PathBuf>,
+    /// The memory of the searches that are killed, in MiB, besides what the process itself takes
+    #[arg(long, value_name = "MIB", default_value_t = 12)]
+    kill_memory: u64,
     /// Also compare with files, by the command `everypath`, for every Nth model [default: 5, quick:
     /// none]
     #[arg(long, value_name = "N")]
@@ -87,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             disk_files::compare(&everypath, model, &SHARES, most, &mut record)?;
         }
         if kills > 0 {
-            disk_files::kill(&everypath, &arguments.killed, kills, &mut record)?;
+            disk_files::kill(&everypath, arguments.killed.as_deref(), arguments.kill_memory << 20, kills, &mut record)?;
         }
     }
     record.finish()
@@ -113,7 +119,7 @@ fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>, recor
     let limits = Limits { time: Some(MOST_TIME), memory: Some(MOST_MEMORY), ..Limits::default() };
     let expected = search(&program, &Plan { limits, ..compact })?;
     let in_memory = begun.elapsed();
-    if expected.statistics.states > most || matches!(expected.verdict, contract::Verdict::Unknown(_)) {
+    if expected.statistics.states > most || matches!(expected.verdict, Verdict::Unknown(_)) {
         record.line(format!("{}\tpassed over, it is too large", model.name));
         return Ok(());
     }
@@ -130,7 +136,7 @@ fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>, recor
         // The same verdict, and a shortest path if there is one.
         let check = |plan: Plan| search(&program, &Plan { property: Plan::check().property, only: Some(check::Only::Safety), ..plan });
         let [on_disk, in_memory] = [check(plan)?, check(compact)?].map(|outcome| match outcome.verdict {
-            contract::Verdict::Violated(violation) => {
+            Verdict::Violated(violation) => {
                 format!("{} after {} steps", violation.fault.kind.name(), violation.trace.steps.len())
             }
             verdict => format!("{verdict:?}"),
@@ -138,12 +144,52 @@ fn compare(model: &Model, most: u64, threads: usize, sizes: &mut Vec<f64>, recor
         if on_disk != in_memory {
             return Err(format!("{}, a {share}th of the memory: {on_disk}, in memory {in_memory}", model.name));
         }
+        compare_others(model, &program, memory, share, &compact)?;
         let disk = found.statistics.disk.unwrap_or_default();
         let each = disk.bytes as f64 / found.statistics.states.max(1) as f64;
         let written = disk.written as f64 / disk.bytes.max(1) as f64;
         record.line(format!("{}\t{}\t1/{share}\t{each:.2}\t{written:.1}\t{time:.1}", model.name, found.statistics.states));
         if share == 10 && found.statistics.states >= 10_000 {
             sizes.push(each);
+        }
+    }
+    Ok(())
+}
+
+/// Compares a sweep by the best measure that is proposed, and the answers for temporal properties,
+/// in memory and on disk.
+fn compare_others(model: &Model, program: &Arc<Verified>, memory: u64, share: u64, compact: &Plan) -> Result<(), Failure> {
+    let what = |which: &str| format!("{}, {which}, a {share}th of the memory", model.name);
+    let limits = Limits { memory: Some(memory), ..Limits::default() };
+    let how = Sampling { time: PROPOSING, ..Sampling::default() };
+    if let Some(best) = check::propose(program, &how).into_iter().next() {
+        let plan = Plan { order: Order::Sweep, measure: best.measure, threads: 1, ..*compact };
+        let expected = search(&best.program, &plan)?;
+        let found = search(&best.program, &Plan { store: StoreKind::Disk, limits, ..plan })?;
+        // The depth is that of the paths by which states were found, and their order may differ.
+        let numbers = |outcome: &Outcome| (outcome.statistics.states, outcome.statistics.transitions);
+        if found.verdict != expected.verdict || numbers(&found) != numbers(&expected) {
+            return Err(format!("{}: {:?}, in memory {:?}", what("a sweep"), numbers(&found), numbers(&expected)));
+        }
+    }
+    let temporal = |plan: Plan| -> Result<Vec<(String, &'static str)>, Failure> {
+        let folder = InMemory::default();
+        let surroundings = Surroundings { disk: (plan.store == StoreKind::Disk).then_some(&folder as _), ..Surroundings::default() };
+        let checked = check::run_in(program, &plan, &surroundings).map_err(|refusal| refusal.to_string())?;
+        let verdict = |verdict: &Verdict| match verdict {
+            Verdict::Holds => "holds",
+            Verdict::Violated(_) => "violated",
+            Verdict::Unknown(_) => "unknown",
+        };
+        Ok(checked.properties.iter().map(|judged| (judged.property.name.clone(), verdict(&judged.verdict))).collect())
+    };
+    let most = Limits { time: Some(MOST_TIME), memory: Some(MOST_MEMORY), ..Limits::default() };
+    let plan = Plan { order: Order::Breadth, store: StoreKind::Compact, threads: compact.threads, limits: most, ..Plan::check() };
+    let expected = temporal(plan)?;
+    if expected.iter().all(|(_, verdict)| *verdict != "unknown") {
+        let found = temporal(Plan { store: StoreKind::Disk, limits, ..plan })?;
+        if found != expected {
+            return Err(format!("{}: {found:?}, in memory {expected:?}", what("properties")));
         }
     }
     Ok(())

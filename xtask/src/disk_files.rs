@@ -2,7 +2,7 @@
 //! speed at a tenth of the memory, and searches that are killed and resumed.
 
 use crate::Failure;
-use crate::models::Model;
+use crate::models::{Model, spread};
 use crate::processes::answer;
 use crate::record::{Record, median};
 use serde_json::Value;
@@ -64,7 +64,7 @@ pub fn speed(everypath: &Path, models: &[Model], count: usize, threads: usize, r
     record.line("| model | states | compact, s | disk, s | speed | bytes a state | written by final size | limit, MiB | peak, MiB |");
     record.line("|---|---|---|---|---|---|---|---|---|");
     let (mut speeds, mut sizes, mut writes) = (Vec::new(), Vec::new(), Vec::new());
-    for model in models {
+    for model in spread(models) {
         if speeds.len() >= count {
             break;
         }
@@ -113,13 +113,32 @@ fn own_memory(everypath: &Path) -> Result<u64, Failure> {
     tiny.and_then(|tiny| tiny["peak_memory_bytes"].as_u64()).ok_or_else(|| "the command does not run".to_owned())
 }
 
+/// A million states that are hardly compressed.
+const SCATTERED: &str = "int x[3]; byte n[3];
+active [3] proctype P() {
+  do :: d_step { n[_pid] < 100 -> n[_pid]++; x[_pid] = (x[_pid] * 75 + 74) % 65537 } :: else -> break od
+}
+";
+
 /// Kills searches at random moments and resumes them; the result must always be the same. The
-/// memory is so short that states are on disk and files are merged all the time.
-pub fn kill(everypath: &Path, model: &Path, kills: u32, record: &mut Record) -> Result<(), Failure> {
+/// searches have `memory` bytes besides what the process itself takes: less than all states need,
+/// so that they are on disk, and enough that files are merged in the background.
+pub fn kill(everypath: &Path, model: Option<&Path>, memory: u64, kills: u32, record: &mut Record) -> Result<(), Failure> {
+    let scattered = std::env::temp_dir().join(format!("everypath-scattered-{}.pml", std::process::id()));
+    if model.is_none() {
+        fs::write(&scattered, SCATTERED).map_err(|error| error.to_string())?;
+    }
+    let killed = kill_model(everypath, model.unwrap_or(&scattered), memory, kills, record);
+    let _ = fs::remove_file(&scattered);
+    killed
+}
+
+fn kill_model(everypath: &Path, model: &Path, memory: u64, kills: u32, record: &mut Record) -> Result<(), Failure> {
+    let memory = (own_memory(everypath)? + memory).to_string();
     let folder: PathBuf = std::env::temp_dir().join(format!("everypath-kill-{}", std::process::id()));
     let call = |resumed: bool| {
         let mut command = Command::new(everypath);
-        command.args(["space", "--json", "--store", "disk", "--memory", "4M", "--threads", "2", "--checkpoint-every", "50ms"]);
+        command.args(["space", "--json", "--store", "disk", "--memory", &memory, "--threads", "2", "--checkpoint-every", "50ms"]);
         command.arg("--checkpoint").arg(folder.join("search.saved")).arg("--disk").arg(&folder);
         if resumed {
             command.arg("--resume").arg(&folder)
@@ -138,6 +157,9 @@ pub fn kill(everypath: &Path, model: &Path, kills: u32, record: &mut Record) -> 
     let begun = Instant::now();
     let expected = finished(call(false).output().map_err(|error| wrong(&error))?)?;
     let whole = begun.elapsed();
+    if expected["disk"]["runs"].as_u64() < Some(1) {
+        return Err(wrong(&"the search stays in memory: choose a larger model or less memory"));
+    }
     let (mut killed, mut resumed, mut random) = (0, 0, 7);
     while killed < kills {
         clean();

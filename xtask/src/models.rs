@@ -6,6 +6,7 @@
 use crate::{Failure, root};
 use bytecode::Verified;
 use languages::{Files, Input};
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -81,6 +82,27 @@ impl Corpus {
     }
 }
 
+/// The models in an order in which those of one family, such as `at.1` and `at.4`, are far apart,
+/// and families follow one another in no particular order. So the first few are a sample of all.
+pub fn spread(models: &[Model]) -> Vec<&Model> {
+    let mut families: BTreeMap<&str, VecDeque<&Model>> = BTreeMap::new();
+    for model in models {
+        let family = model.name.split_once('.').map_or(&*model.name, |(family, _)| family);
+        families.entry(family).or_default().push_back(model);
+    }
+    let mut families: Vec<_> = families.into_values().collect();
+    let mut random = 5;
+    for last in (1..families.len()).rev() {
+        families.swap(last, splitmix::next(&mut random) as usize % (last + 1));
+    }
+    let mut order = Vec::new();
+    while order.len() < models.len() {
+        // The last model of a family is the largest, and only large ones are measured.
+        order.extend(families.iter_mut().filter_map(VecDeque::pop_back));
+    }
+    order
+}
+
 /// All models of the project.
 pub fn own() -> Result<Vec<Model>, Failure> {
     within(&root().join("models"), &|_| true)
@@ -110,4 +132,20 @@ fn within(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Model>, F
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_spread() {
+        let names = ["at.1", "at.4", "bakery.2", "bakery.7", "cambridge.3", "peterson"];
+        let models = names.map(|name| Model::at(Path::new(&format!("set/{name}.pml"))));
+        let order: Vec<&str> = spread(&models).into_iter().map(|model| model.name.as_str()).collect();
+        let mut first: Vec<&str> = order[..4].to_vec();
+        first.sort_unstable();
+        assert_eq!(first, ["set/at.4", "set/bakery.7", "set/cambridge.3", "set/peterson"]);
+        assert_eq!(order.len(), names.len());
+    }
 }

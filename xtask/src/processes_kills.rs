@@ -3,7 +3,7 @@
 
 use crate::Failure;
 use crate::disk_files::same;
-use crate::models::Model;
+use crate::models::{Model, spread};
 use crate::processes::answer;
 use crate::record::{Record, median};
 use serde_json::Value;
@@ -122,7 +122,7 @@ const TURNS: usize = 3;
 pub fn speed(everypath: &Path, models: &[Model], count: usize, record: &mut Record) -> Result<(), Failure> {
     record.line("| model | states | two threads, s | two processes, s | throughput |\n|---|---|---|---|---|");
     let mut ratios = Vec::new();
-    for model in models {
+    for model in spread(models) {
         if ratios.len() >= count {
             break;
         }

@@ -112,9 +112,12 @@ fn loopback() -> io::Result<(f64, f64)> {
 /// Prints a table for each model.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut record = Record::new(arguments.record.clone());
-    let own = ["models/promela/chains/peterson_n.pml"];
-    let models: Vec<PathBuf> =
-        if arguments.models.is_empty() { own.iter().map(|path| root().join(path)).collect() } else { arguments.models.clone() };
+    let own = ["chains/peterson_n.pml", "chains/snoop.pml", "chains/transfer.pml"];
+    let models: Vec<PathBuf> = if arguments.models.is_empty() {
+        own.iter().map(|path| root().join("models/promela").join(path)).collect()
+    } else {
+        arguments.models.clone()
+    };
     for path in models {
         let model = Model::at(&path);
         let program = Arc::new(model.load()?);

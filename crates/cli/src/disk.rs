@@ -3,9 +3,9 @@
 //! Files are read and written in long sequential runs, and the system is told at once to drop them
 //! from its cache: a search reads far more than fits there, and keeps in memory the data that it
 //! needs again. A lock prevents two searches from using one folder; the system releases it when the
-//! process ends for any reason. The locked file also marks the folder as ours, and names the file of
-//! the saved search if that is elsewhere: files of others are never removed, and files of a saved
-//! search only by the search that resumes it.
+//! process ends for any reason. The locked file also marks the folder as ours, and names the file
+//! of the saved search if that is elsewhere: files of others are never removed, and files of a
+//! saved search only by the search that resumes it.
 
 use crate::failure::Failure;
 use check::{FileReader, FileWriter, Folder, Saved};

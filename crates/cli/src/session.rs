@@ -195,7 +195,9 @@ impl Session {
         if let Some(disk) = disk.as_ref().filter(|_| !unfinished) {
             disk.finish();
         }
-        if let Some(levels) = &levels {
+        // When a process is lost, threads that were given up may still be saving a level.
+        let all_have_ended = !matches!(&checked.outcome.verdict, Verdict::Unknown(StopReason::WorkerLost(_)));
+        if let Some(levels) = levels.as_ref().filter(|_| all_have_ended) {
             team::tidy_levels(Path::new(&levels.path), !unfinished);
         }
         let file = checkpoint.as_deref().filter(|_| unfinished && !cut_off && there);

@@ -1,5 +1,5 @@
-//! `--disk`: states in real files give the answer that memory gives, a saved search is continued, and
-//! files of others are left alone.
+//! `--disk`: states in real files give the answer that memory gives, a saved search is continued,
+//! and files of others are left alone.
 
 mod common;
 
@@ -63,11 +63,13 @@ fn the_answer_is_that_of_a_search_in_memory() {
             let json = run.json();
             let mut same = [essence(&json), essence(&expected)];
             if code == 1 {
-                // Where a search ends that has found a violation depends on the order within a level.
+                // When a violation was found, the search ends somewhere within a level.
                 same.iter_mut().for_each(|one| one[1..4].fill(Value::Null));
             }
             assert_eq!(same[0], same[1], "{options:?}: {run:?}");
-            assert!(json["disk"]["bytes"].as_u64() > Some(0), "{options:?}: {json}");
+            // The larger budget may be enough for compressed states.
+            let is_on_disk = json["disk"]["bytes"].as_u64() > Some(0);
+            assert!(is_on_disk || options.contains(&more.as_str()), "{options:?}: {json}");
             assert_eq!(files(&folder.path("states")), [""; 0], "nothing is left behind");
         }
         let json = folder.run(&with(&["--memory", "1G"])).exits(code).json();
@@ -97,7 +99,7 @@ fn a_search_that_ends_early_is_continued() {
     let resumed = folder.run(&["check", "--resume", "states", "--memory", &little, "--depth", "1000", "--json"]).exits(0).json();
     assert_eq!(resumed["verdict"], "holds", "{resumed}");
     // The space ends while states move, or later. The advice names the way out.
-    for size in ["10K", "50K", "200K"] {
+    for size in ["10K", "40K", "100K"] {
         let place = format!("states:{size}");
         let call = ["check", "model.pml", "--json", "--search", "bfs", "--memory", &little, "--disk", &place];
         let run = folder.run(&call).exits(3);
@@ -119,7 +121,7 @@ fn a_full_disk_is_told_with_its_advice() {
     let little = folder.budget(2);
     let program = env!("CARGO_BIN_EXE_everypath");
     let call = format!("{program} check model.pml --no-por --no-unused --json --search bfs --memory {little} --disk states");
-    let script = format!("ulimit -f 64; trap '' XFSZ; exec {call}");
+    let script = format!("ulimit -f 16; trap '' XFSZ; exec {call}");
     let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")).output().expect("a shell");
     let run = common::Run::new(output).exits(3);
     let json = run.json();
@@ -147,7 +149,7 @@ fn a_folder_is_for_one_search_and_survives_its_death() {
     signal(&child, "KILL");
     let _ = child.wait();
     if !folder.has("states/in-use") {
-        // It has ended before it could be killed.
+        testkit::passed_over("the search ended before it could be killed");
         return;
     }
     assert!(second.code == 2 && second.err.contains("another search uses the folder"), "{second:?}");

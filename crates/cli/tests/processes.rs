@@ -180,8 +180,8 @@ fn edges_of(text: &str) -> (usize, usize, Vec<(usize, String, usize)>) {
 }
 
 /// Compares two graphs whose states have different numbers: states are divided by the labels and
-/// the classes of the states that they lead to and come from, until nothing changes; then each class
-/// must have as many states of one graph as of the other, and the first states are in one class.
+/// the classes of the states that they lead to and come from, until nothing changes; then each
+/// class must have as many states of one graph as of the other, and the first states are in one.
 fn assert_same_graph(one: &str, other: &str) {
     let ((first, states, mut edges), (second, others, more)) = (edges_of(one), edges_of(other));
     assert_eq!((states, edges.len()), (others, more.len()));

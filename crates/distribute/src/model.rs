@@ -50,9 +50,13 @@ pub struct Predicted {
     pub steps: u64,
 }
 
+/// The address space for the stores of all workers. A store without a budget reserves so much that
+/// hundreds of them do not fit.
+const ADDRESSES: u64 = 1 << 42;
+
 /// Lets `workers` workers explore `system`, and predicts the time.
 pub fn predict(system: &dyn CloneSystem, workers: usize, owners: &Owners, thrift: Thrift, parcel: usize, costs: &Costs) -> Predicted {
-    let stores: Vec<Plain> = (0..workers).map(|_| Plain::new()).collect();
+    let stores: Vec<Plain> = (0..workers).map(|_| Plain::with_budget(ADDRESSES / workers.max(1) as u64)).collect();
     let mut systems: Vec<Box<dyn CloneSystem>> = (0..workers).map(|_| system.clone_system()).collect();
     let shared = Shared::new(workers);
     let mut reaches: Vec<Reach<'_, '_>> = systems
@@ -125,4 +129,30 @@ pub fn predict(system: &dyn CloneSystem, workers: usize, owners: &Owners, thrift
     (traffic.parcels, traffic.bytes) = (seen.parcels, seen.bytes);
     let memory = parts.iter().map(|part| part.store_bytes + part.search_bytes).max().unwrap_or(0);
     Predicted { seconds, rounds: seen.rounds, steps: traffic.steps, traffic, memory }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use contract::testing::grid;
+
+    const COSTS: Costs = Costs { state: 1e-7, step: 1e-7, packed: 1e-7, message: 1e-5, byte: 1e-8, latency: 1e-4 };
+
+    #[test]
+    fn a_thousand_workers_find_all_states() {
+        let system = grid(12);
+        let alone = predict(&system, 1, &Owners::new(1, None), Thrift::default(), 0, &COSTS);
+        let states = |predicted: &Predicted| predicted.traffic.states_by_worker.iter().sum::<u64>();
+        for workers in [2, 300, 1000] {
+            let predicted = predict(&system, workers, &Owners::new(workers, None), Thrift::default(), 0, &COSTS);
+            assert_eq!((states(&predicted), predicted.steps), (states(&alone), alone.steps));
+            assert!(predicted.traffic.sent > 0 && predicted.seconds > 0.0);
+        }
+        // What is paid for packing follows from the states that are sent, and not from their
+        // length.
+        let packing = Costs { state: 0.0, step: 0.0, packed: 1.0, message: 0.0, byte: 0.0, latency: 0.0 };
+        let two = predict(&system, 2, &Owners::new(2, None), Thrift::default(), 0, &packing);
+        let sent = two.traffic.sent as f64;
+        assert!(two.seconds >= sent * 0.99 && two.seconds <= 2.0 * sent, "{} for {sent} states", two.seconds);
+    }
 }

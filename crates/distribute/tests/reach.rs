@@ -239,8 +239,8 @@ fn processes_find_what_there_is() {
     }
 }
 
-/// More connections that say nothing than greetings are processed at one time: a process of the team
-/// has to wait for its turn, and is admitted.
+/// More connections that say nothing than greetings are processed at one time: a process of the
+/// team has to wait for its turn, and is admitted.
 #[test]
 fn silent_connections_keep_nobody_out() {
     in_company(2, 1, 90, |team| _ = compare(team, 3));

@@ -9,9 +9,9 @@
 //! is read, so no run is ever changed.) Of the rest it keeps the states that are reachable from
 //! accepting states. If a round changes nothing and some states remain, there is an accepting
 //! cycle. (Barnat, Brim, Šimeček, "I/O efficient accepting cycle detection", 2007.) Runs of about
-//! the same size are merged, as those of the visited states are ([`crate::visited_runs`]), and files
-//! that were merged are removed at once. So the disk space follows the number of states, however
-//! many levels there are.
+//! the same size are merged, as those of the visited states are ([`crate::visited_runs`]), and
+//! files that were merged are removed at once. So the disk space follows the number of states,
+//! however many levels there are.
 //!
 //! The cycle is then found by searching forward from one accepting state after the other. If the
 //! search does not reach that state again, it is removed together with all states reached. Some

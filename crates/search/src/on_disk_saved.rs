@@ -61,8 +61,8 @@ impl Manifest {
     }
 }
 
-/// Reads the progress of a search on disk, or of one in memory, whose states then move to disk. Other
-/// files in the folder are left alone.
+/// Reads the progress of a search on disk, or of one in memory, whose states then move to disk.
+/// Other files in the folder are left alone.
 pub(crate) fn read(mut reader: Reader<'_>, label: &[u8], gathering: &Gathering<'_>) -> Result<Manifest, CheckpointError> {
     let (order, counts) = reader.header(label)?;
     match order {

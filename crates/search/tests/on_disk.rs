@@ -222,8 +222,8 @@ fn threads_merge_and_look_up_aside() {
     });
     let expected = breadth_first(&system, &Plain::new(), &Task::default());
     assert!(expected.statistics.states > WIDTH * 6, "{:?}", expected.statistics);
-    // The first budget is enough for one further thread, which merges; the second for several, which
-    // look up, too.
+    // The first budget is enough for one further thread, which merges; the second for several,
+    // which look up, too.
     for (memory, threads, least) in [(13 << 20, 2, 1), (40 << 20, 3, 4)] {
         let folder = Counting(InMemory::default(), Threads::default());
         let task = Task { disk: Some(&folder), threads, limits: limits(memory), ..Task::default() };
@@ -410,8 +410,8 @@ fn a_full_disk_costs_nothing() {
 }
 
 /// A search that ends while its states move from memory to disk is saved, too: because the disk is
-/// full there or a little later, or because it is interrupted. At whatever point it ended, the saved
-/// search gives the same answer.
+/// full there or a little later, or because it is interrupted. At whatever point it ended, the
+/// saved search gives the same answer.
 #[test]
 fn a_search_that_ends_while_it_moves_is_saved() {
     let system = grid(25);

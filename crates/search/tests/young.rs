@@ -231,7 +231,8 @@ fn searches_for_the_cycle_go_on_where_the_last_one_ended() {
         }
     });
     let edge = |marks, target| AutomatonEdge { marks, target: Some(target), ..AutomatonEdge::default() };
-    // It accepts while it passes from its first state to its last, so the cycle at 0 does not count.
+    // It accepts while it passes from its first state to its last, so the cycle at 0 does not
+    // count.
     let edges = vec![vec![edge(0, 0), edge(0, 1)], vec![edge(1, 2)], vec![edge(0, 1)]];
     let product = Product::new(graph, Arc::new(Automaton { initial: 0, edges, sets: 1 }));
     assert!(compare(&product, 1));

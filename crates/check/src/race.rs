@@ -54,8 +54,8 @@ pub(crate) fn search<S: System + Clone>(system: &S, plan: &Plan, task: &Task<'_>
             scope.spawn(move || {
                 let quiet = Notices(task.observer);
                 let observer: &dyn Observer = if number == 0 { task.observer } else { &quiet };
-                // Two searches must not move their stacks to the same file. The memory of the process
-                // is that of all of them.
+                // Two searches must not move their stacks to the same file. The memory of the
+                // process is that of all of them.
                 let resident = task.resident.filter(|_| alone);
                 let task = Task { limits, cancel, observer, threads, spill: None, disk: None, checkpoints: None, resident, ..task.clone() };
                 let plan = Plan { threads, limits, ..*plan };

@@ -60,8 +60,8 @@ fn a_star_finds_shortest_refutations_of_formulas() {
         let (shortest, found) = (length(&breadth.outcome.verdict), length(&astar.outcome.verdict));
         assert_eq!(shortest.is_some(), found.is_some(), "{text}");
         let (shortest, steps) = (shortest?, found?);
-        // A run that has ended stays where it is. Such a step counts in the product, and `X` can ask
-        // for it, but the trace does not have it.
+        // A run that has ended stays where it is. Such a step counts in the product, and `X` can
+        // ask for it, but the trace does not have it.
         let unseen = usize::from(text.contains(" X "));
         assert!(shortest.abs_diff(steps) <= unseen, "{steps} steps instead of {shortest}\n{text}");
         let guided = astar.guided.expect("it is explained");

@@ -119,8 +119,8 @@ impl Automaton {
         distance
     }
 
-    /// The same for the process with a certain number. If a process ends, another one of its type may
-    /// get its number and begin at the entry. That takes a step to end and a step to start.
+    /// The same for the process with a certain number. If a process ends, another one of its type
+    /// may get its number and begin at the entry. That takes a step to end and a step to start.
     pub fn distances_by_number(&self, target: Location) -> Vec<u32> {
         let mut distances = self.distances_to(&[target]);
         let ending: Vec<Location> = (0..self.len()).filter(|&at| self.ends[at]).filter_map(Location::new).collect();

@@ -1,6 +1,6 @@
 //! Describes the tables of an estimate: for each process type, the locations that matter, the
-//! conditions there, and the distance to each from every location; for each edge of an automaton that
-//! is a goal, its conditions and the number of edges before it.
+//! conditions there, and the distance to each from every location; for each edge of an automaton
+//! that is a goal, its conditions and the number of edges before it.
 
 use crate::estimate::{Combine, Estimator, Goal, GoalEdge};
 use crate::formula::Formula;

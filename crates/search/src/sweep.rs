@@ -482,7 +482,7 @@ impl<S: System> Hand<S> {
     }
 
     /// Takes and expands states of a layer until none waits. A worker that is `alone` after so many
-    /// states of the layer were expanded, and not for good, returns when the layer is worth sharing.
+    /// states of the layer were expanded, and not for good, returns when it is worth sharing.
     fn work<T: Layered>(&mut self, shared: &Shared<'_>, store: &T, present: &Present<'_>, queue: &LayerQueue, alone: u64) {
         let mut worker = store.worker();
         let mut turn = queue.turn();

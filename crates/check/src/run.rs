@@ -517,7 +517,7 @@ fn holds(subject: &dyn Subject, plan: &Plan, claim: &Claim, task: &Task<'_>, clo
     let closing = |state: &[u8]| guide::closing(subject, state);
     let time = clock.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let task = Task { heuristic: &*heuristic, reduction: &FullExpansion, limits: Limits { time, ..task.limits }, ..task.clone() };
-    temporal::search(&system, claim, plan, &closing, &task).verdict == Verdict::Holds
+    temporal::search(&system, claim, plan, &Guiding::new(&closing), &task).verdict == Verdict::Holds
 }
 
 /// Searches for a run that violates one of several formulas. Returns the results by the numbers of

@@ -406,6 +406,7 @@ mod tests {
             ("passes", Fate::Kept, Plan { passes: Passes { unused: true, ..Passes::default() }, ..base }),
             ("passes", Fate::Kept, Plan { passes: Passes { slice: true, ..Passes::default() }, ..base }),
             ("threads", Fate::Free, Plan { threads: 7, ..base }),
+            ("alone", Fate::Free, Plan { alone: 7, ..base }),
             ("limits", Fate::Free, Plan { limits: Limits { memory: Some(1), ..base.limits }, ..base }),
             ("limits", Fate::Default, Plan { limits: Limits { depth: Some(1), ..base.limits }, ..base }),
             ("code_first", Fate::Free, Plan { code_first: true, ..base }),

@@ -84,18 +84,7 @@ impl Table {
             changed = false;
             for state in 0..moves.len() {
                 for letter in 0..self.letters {
-                    let mut at = 0;
-                    while let Some(&(between, first)) = moves[state][letter].get(at) {
-                        at += 1;
-                        work += moves[between][letter].len() as u64 + 1;
-                        if work > WORK_MAX {
-                            return None;
-                        }
-                        for next in 0..moves[between][letter].len() {
-                            let (target, second) = moves[between][letter][next];
-                            changed |= add(&mut moves[state][letter], (target, first || second));
-                        }
-                    }
+                    changed |= repeat(&mut moves, state, letter, &mut work)?;
                 }
             }
         }
@@ -106,6 +95,24 @@ impl Table {
     fn last(&self) -> usize {
         self.moves.len() - 1
     }
+}
+
+/// Adds to the moves of a state by a letter those of its targets by the same letter. Returns whether
+/// any was new, or `None` if there is too much work.
+fn repeat(moves: &mut [Vec<Vec<Move>>], state: usize, letter: usize, work: &mut u64) -> Option<bool> {
+    let (mut at, mut changed) = (0, false);
+    while let Some(&(between, first)) = moves[state][letter].get(at) {
+        at += 1;
+        *work += moves[between][letter].len() as u64 + 1;
+        if *work > WORK_MAX {
+            return None;
+        }
+        for next in 0..moves[between][letter].len() {
+            let (target, second) = moves[between][letter][next];
+            changed |= add(&mut moves[state][letter], (target, first || second));
+        }
+    }
+    Some(changed)
 }
 
 /// The `word`'s bits at the places of the bits of `used`.

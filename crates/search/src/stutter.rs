@@ -19,8 +19,8 @@ use std::collections::HashMap;
 const PROPOSITIONS_MAX: u32 = 12;
 
 /// The most positions of the game, and the most edges that are followed in it.
-const POSITIONS_MAX: usize = 1 << 18;
-const WORK_MAX: u64 = 1 << 25;
+const POSITIONS_MAX: usize = 1 << 15;
+const WORK_MAX: u64 = 1 << 21;
 
 /// A target and whether the edge is accepting.
 type Move = (usize, bool);

@@ -97,8 +97,8 @@ impl Table {
     }
 }
 
-/// Adds to the moves of a state by a letter those of its targets by the same letter. Returns whether
-/// any was new, or `None` if there is too much work.
+/// Adds to the moves of a state by a letter those of its targets by the same letter. Returns
+/// whether any was new, or `None` if there is too much work.
 fn repeat(moves: &mut [Vec<Vec<Move>>], state: usize, letter: usize, work: &mut u64) -> Option<bool> {
     let (mut at, mut changed) = (0, false);
     while let Some(&(between, first)) = moves[state][letter].get(at) {

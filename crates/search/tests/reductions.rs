@@ -93,6 +93,38 @@ fn the_proviso_is_needed_and_there() {
     }
 }
 
+/// How long steps take does not change how many states one worker visits.
+#[test]
+fn slow_steps_change_no_number() {
+    #[derive(Clone)]
+    struct Slow<S>(S, u32);
+    impl<S: System> System for Slow<S> {
+        contract::forward_system!(0: initial, give_up_when, get_ready, is_valid_end, atoms, values, describe_fault, values_of_all);
+
+        fn successors(&mut self, state: &[u8], out: &mut Successors) {
+            self.1 += 1;
+            if self.1.is_multiple_of(200) {
+                std::thread::sleep(std::time::Duration::from_millis(6));
+            }
+            self.0.successors(state, out);
+        }
+    }
+    let mut large = 0;
+    for seed in 0..5 {
+        let parts: Vec<Threads> = (0..6).map(|part| Threads::random(6 * seed + part)).collect();
+        let variables = parts.iter().map(|part| part.variables).max().unwrap_or(0);
+        let system = Threads { variables, processes: parts.into_iter().flat_map(|part| part.processes).collect() };
+        for order in [0, 2, 3] {
+            let numbers = |outcome: Outcome| (outcome.statistics.states, outcome.statistics.transitions);
+            let quick = numbers(run(order, &system, Some(&LocalFirst(&system)), &contract::NoProperty));
+            let slow = numbers(run(order, &Slow(system.clone(), 0), Some(&LocalFirst(&system)), &contract::NoProperty));
+            assert_eq!(quick, slow, "seed {seed}, order {order}");
+            large += u64::from(quick.0 > 100);
+        }
+    }
+    assert!(large > 5, "{large}");
+}
+
 /// A reduction may choose anything, even steps that do not exist: the search stays within the
 /// system, and counts each followed step once.
 #[test]

@@ -8,6 +8,7 @@
 
 use crate::frontier::{Chunk, Sink};
 use crate::links::{Link, Links, Sources};
+use crate::patience::Patience;
 use crate::retrace::Choice;
 use crate::rounds::{AT_ONCE, Ahead, LeftOutOfAll, initial_fault, leave_out};
 use crate::task::Task;
@@ -25,8 +26,8 @@ const BATCH: usize = 256;
 
 /// A batch that takes longer than this is cut short. The clock is read every few states, or for
 /// each state if the last batch was slow. With a reduction the clock decides nothing: it depends on
-/// where batches end which states are new to the proviso, and so how many are visited. There the
-/// system gives up a step when the time is over.
+/// where batches end which states are new to the proviso, and so how many are visited. There a batch
+/// is cut short only when the search is over.
 const SLOW: Duration = Duration::from_millis(5);
 const LOOK_EVERY: usize = AT_ONCE;
 
@@ -91,6 +92,7 @@ pub(crate) struct Expander<'a, S, T: Store + 'a> {
     reduced: bool,
     /// The last batch took long.
     slow: bool,
+    patience: Patience,
     batch: Batch,
     pub watch: Watch,
 }
@@ -202,6 +204,7 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
             edges_wanted: interest.edges,
             reduced: !task.reduction.is_identity(),
             slow: true,
+            patience: Patience::new(task),
             batch: Batch::default(),
             watch: Watch::new(task),
         }
@@ -296,8 +299,8 @@ impl<'a, S: System, T: Store> Expander<'a, S, T> {
         while index < chunk.waiting.len() && self.batch.out.len() < BATCH {
             // If states take long, a whole batch would exceed a time limit.
             if index >= look_at {
-                self.slow = !self.reduced && begun.elapsed() > SLOW;
-                if self.slow {
+                self.slow = begun.elapsed() > SLOW;
+                if self.slow && (!self.reduced || self.patience.is_over()) {
                     break;
                 }
                 look_at = index + LOOK_EVERY;

@@ -26,8 +26,8 @@ const BATCH: usize = 256;
 
 /// A batch that takes longer than this is cut short. The clock is read every few states, or for
 /// each state if the last batch was slow. With a reduction the clock decides nothing: it depends on
-/// where batches end which states are new to the proviso, and so how many are visited. There a batch
-/// is cut short only when the search is over.
+/// where batches end which states are new to the proviso, and so how many are visited. There a
+/// batch is cut short only when the search is over.
 const SLOW: Duration = Duration::from_millis(5);
 const LOOK_EVERY: usize = AT_ONCE;
 

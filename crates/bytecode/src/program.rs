@@ -38,6 +38,18 @@ impl Type {
         }
     }
 
+    /// The smallest and the largest value that it can have.
+    pub const fn range(self) -> (i64, i64) {
+        match self {
+            Type::Bit => (0, 1),
+            Type::Byte => (0, u8::MAX as i64),
+            Type::Short => (i16::MIN as i64, i16::MAX as i64),
+            Type::Unsigned(bits) if bits < 32 => (0, (1 << bits) - 1),
+            // All 32 bits of an unsigned variable are the bits of a signed value.
+            Type::Int | Type::Unsigned(_) => (i32::MIN as i64, i32::MAX as i64),
+        }
+    }
+
     /// The value that remains when `value` is stored.
     pub const fn truncate(self, value: i32) -> i32 {
         match self {

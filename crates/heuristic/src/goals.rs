@@ -3,7 +3,7 @@
 
 use crate::automata::Automaton;
 use crate::formula::{Formula, Maker};
-use bytecode::{Location, Op, ProcessId, Type, Verified};
+use bytecode::{Location, Op, ProcessId, Verified};
 use contract::FAR;
 use std::collections::HashSet;
 use stepgraph::{Binary, Effect, Expr, ExprId, Node, NodeId, Pool, StepGraph, Var};
@@ -247,7 +247,7 @@ impl Ranges<'_> {
         let fits = |range: (i64, i64)| if range.0 >= ALL.0 && range.1 <= ALL.1 { range } else { ALL };
         match self.pool.get(expr) {
             Expr::Const(value) => (i64::from(*value), i64::from(*value)),
-            Expr::Load(var) | Expr::Element(var, ..) => of_type(self.slot(*var).ty),
+            Expr::Load(var) | Expr::Element(var, ..) => self.slot(*var).ty.range(),
             Expr::Checked(index, length, _) => {
                 let (low, high) = of(*index);
                 (low.max(0), high.min(i64::from(*length) - 1))
@@ -270,15 +270,5 @@ impl Ranges<'_> {
             true => 255,
             false => program.instances.len() as i64,
         }
-    }
-}
-
-fn of_type(ty: Type) -> (i64, i64) {
-    match ty {
-        Type::Bit => (0, 1),
-        Type::Byte => (0, 255),
-        Type::Short => (i16::MIN.into(), i16::MAX.into()),
-        Type::Unsigned(bits) if bits < 32 => (0, (1 << bits) - 1),
-        Type::Int | Type::Unsigned(_) => ALL,
     }
 }

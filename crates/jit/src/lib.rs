@@ -230,6 +230,7 @@ impl Native {
     }
 
     /// The transitions of one part of the state asked about.
+    #[inline]
     fn expand_part_asked(&mut self, part: Part) {
         if part == Part::Everything {
             return self.expand();
@@ -313,6 +314,29 @@ impl Native {
         self.context.settle();
         self.context.out = std::ptr::null_mut();
         number
+    }
+
+    /// Adds the successors of a part of `state`. The interpreter generates them where native code
+    /// cannot.
+    #[inline]
+    fn generate(&mut self, state: &[u8], part: Part, out: &mut Successors) {
+        let before = out.len();
+        let context = &mut *self.context;
+        if context.asked.load(&context.program, &context.tables, state).is_ok() {
+            self.context.out = out;
+            self.expand_part_asked(part);
+            self.context.settle();
+            self.context.out = std::ptr::null_mut();
+            if self.context.effort.is_over() {
+                self.context.effort.begin();
+                self.take_back(before, out);
+                return out.cut_short();
+            }
+            if !self.context.code_is_missing {
+                return;
+            }
+        }
+        self.interpret(state, part, before, out);
     }
 
     /// Takes back the successors of a part of a state, and lets the interpreter expand it.
@@ -464,23 +488,7 @@ impl System for Native {
     }
 
     fn successors(&mut self, state: &[u8], out: &mut Successors) {
-        let before = out.len();
-        let context = &mut *self.context;
-        if context.asked.load(&context.program, &context.tables, state).is_ok() {
-            self.context.out = out;
-            self.expand();
-            self.context.settle();
-            self.context.out = std::ptr::null_mut();
-            if self.context.effort.is_over() {
-                self.context.effort.begin();
-                self.take_back(before, out);
-                return out.cut_short();
-            }
-            if !self.context.code_is_missing {
-                return;
-            }
-        }
-        self.interpret(state, Part::Everything, before, out);
+        self.generate(state, Part::Everything, out);
     }
 
     fn successors_of_all(&mut self, states: &[&[u8]], source: u32, out: &mut Successors) -> usize {
@@ -510,23 +518,7 @@ impl System for Native {
     }
 
     fn expand_part(&mut self, state: &[u8], part: u32, out: &mut Successors) {
-        let (before, part) = (out.len(), Part::from_number(part));
-        let context = &mut *self.context;
-        if context.asked.load(&context.program, &context.tables, state).is_ok() {
-            self.context.out = out;
-            self.expand_part_asked(part);
-            self.context.settle();
-            self.context.out = std::ptr::null_mut();
-            if self.context.effort.is_over() {
-                self.context.effort.begin();
-                self.take_back(before, out);
-                return out.cut_short();
-            }
-            if !self.context.code_is_missing {
-                return;
-            }
-        }
-        self.interpret(state, part, before, out);
+        self.generate(state, Part::from_number(part), out);
     }
 
     fn give_up_when(&mut self, enough: Enough) {

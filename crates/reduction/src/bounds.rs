@@ -4,7 +4,7 @@
 //! A variable has the values of its type, restricted by the conditions before.
 
 use crate::steps::Relation;
-use bytecode::{Layout, ProcessId, Type};
+use bytecode::{Layout, ProcessId};
 use stepgraph::{Binary, Expr, ExprId, Pool, Var};
 
 /// The least and the greatest value.
@@ -32,16 +32,6 @@ impl Scope<'_> {
             Var::Global(id) => &self.layout.globals[id.index()],
             Var::Local(id) => &self.layout.processes[self.ty.index()].locals[id.index()],
         }
-    }
-}
-
-fn of_type(ty: Type) -> Range {
-    match ty {
-        Type::Bit => (0, 1),
-        Type::Byte => (0, 255),
-        Type::Short => (i16::MIN.into(), i16::MAX.into()),
-        Type::Unsigned(bits) if bits < 32 => (0, (1 << bits) - 1),
-        Type::Int | Type::Unsigned(_) => ALL,
     }
 }
 
@@ -81,7 +71,7 @@ impl Bounds {
 
     fn variable(&self, var: Var, scope: Scope<'_>) -> Range {
         let known = self.known.iter().find(|(known, ..)| *known == var);
-        known.map_or_else(|| of_type(scope.slot(var).ty), |(_, low, high)| (*low, *high))
+        known.map_or_else(|| scope.slot(var).ty.range(), |(_, low, high)| (*low, *high))
     }
 
     /// Whether an index may lie outside a variable.
@@ -144,7 +134,7 @@ impl Bounds {
         match scope.pool.get(expr) {
             Expr::Const(value) => (i64::from(*value), i64::from(*value)),
             Expr::Load(var) => self.variable(*var, scope),
-            Expr::Element(var, ..) => of_type(scope.slot(*var).ty),
+            Expr::Element(var, ..) => scope.slot(*var).ty.range(),
             Expr::Checked(index, ..) => self.range(*index, scope),
             Expr::Ranged(value, least, greatest, _) => {
                 let (low, high) = self.range(*value, scope);

@@ -61,9 +61,9 @@ impl CheckpointFile {
         Ok(CheckpointFile { path: path.to_owned(), partial, head: saved.to_bytes(), every, next, written: AtomicU64::new(0) })
     }
 
-    /// Whether a checkpoint was written.
+    /// Whether a checkpoint was written, and nobody has removed it meanwhile.
     pub fn is_there(&self) -> bool {
-        self.written.load(Ordering::Relaxed) > 0
+        self.written.load(Ordering::Relaxed) > 0 && self.path.is_file()
     }
 
     fn write(&self, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

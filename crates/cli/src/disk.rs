@@ -281,6 +281,10 @@ impl Folder for DiskFolder {
     fn occupied(&self) -> u64 {
         self.account.occupied.load(Relaxed)
     }
+
+    fn left(&self) -> Option<u64> {
+        self.account.most.map(|most| most.saturating_sub(self.occupied()))
+    }
 }
 
 struct Writer {

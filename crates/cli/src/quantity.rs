@@ -33,17 +33,21 @@ pub struct Place {
     pub most: Option<u64>,
 }
 
-/// A folder, optionally with a size after a colon.
+/// A folder, optionally with a size after a colon. A folder whose name has a colon is recognised
+/// only if what follows does not look like a size, so that no limit is lost by a slip.
 pub fn place(text: &str) -> Result<Place, String> {
-    if text.is_empty() {
+    let (folder, most) = match text.rsplit_once(':') {
+        Some((_, "")) => return Err("a size is needed after the colon".to_owned()),
+        Some((folder, most)) if !most.contains('/') && most.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) => {
+            (folder, Some(size(most)?))
+        }
+        Some(("", _)) => ("", None),
+        _ => (text, None),
+    };
+    if folder.is_empty() {
         return Err("the name of a folder is needed".to_owned());
     }
-    match text.rsplit_once(':') {
-        Some((folder, most)) if !folder.is_empty() && most.starts_with(|c: char| c.is_ascii_digit()) => {
-            Ok(Place { folder: folder.into(), most: Some(size(most)?) })
-        }
-        _ => Ok(Place { folder: text.into(), most: None }),
-    }
+    Ok(Place { folder: folder.into(), most })
 }
 
 /// A folder that exists.
@@ -114,7 +118,12 @@ mod tests {
         assert_eq!(place("a/b"), Ok(("a/b".to_owned(), None)));
         assert_eq!(place("a/b:2G"), Ok(("a/b".to_owned(), Some(2 << 30))));
         assert_eq!(place("c:d"), Ok(("c:d".to_owned(), None)));
-        assert!(place("a:3 apples").is_err() && place("").is_err());
+        for name in ["c:./d", "c:2/", "c:2G/"] {
+            assert_eq!(place(name), Ok((name.to_owned(), None)));
+        }
+        for wrong in ["", ":", "a:", ":2G", ":x", "a:3 apples", "a:-1", "a:+2Q", "a:.5.5", "a:2G:"] {
+            assert!(place(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

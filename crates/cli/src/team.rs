@@ -47,8 +47,8 @@ pub struct TeamArguments {
     /// How several processes look for cycles
     #[arg(long, value_name = "NAME", value_parser = one_of::<FarCycles>())]
     pub distributed_cycles: Option<FarCycles>,
-    /// The number of sent states that a process remembers, so that it does not send them again
-    /// [default: 4096]
+    /// The number of sent states that a worker remembers, so that it does not send them again. They
+    /// take at most a thirty-second of its memory [default: 262144]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1 << 24))]
     pub remember: Option<u32>,
     /// Before a process sends a state, it searches the state's successors for its own states, which

@@ -432,6 +432,9 @@ fn what_processes_cannot_do_is_said() {
     assert!(!folder.has("pieces/fragment-0.piece"));
     let run = folder.run(&["space", "turns.pml", "--processes", "2", "--disk", "states", "-o", "pieces"]).exits(2);
     assert!(run.err.contains("leave out `--disk`") && !folder.has("states"), "{run:?}");
+    // A file for a graph is not a folder for fragments.
+    let run = folder.run(&["space", "turns.pml", "--processes", "2", "-o", "graph.aut"]).exits(2);
+    assert!(run.err.contains("merge") && !folder.has("graph.aut"), "{run:?}");
     // A process that is created later may own states.
     folder.write("created.pml", "byte x; proctype P() { x++ } init { run P(); run P() }");
     assert_eq!(folder.run(&["check", "created.pml", "--processes", "2", "--owner", "process:2"]).code, 0);

@@ -36,6 +36,8 @@ const PARCEL: usize = 1 << 15;
 pub struct Outbox {
     me: usize,
     open: Vec<Vec<u8>>,
+    /// The size of the last parcel for each receiver. The next one gets that much room at once.
+    last: Vec<usize>,
     closed: Vec<(usize, Vec<u8>)>,
     most: usize,
     /// The current round, from 0.
@@ -50,7 +52,7 @@ impl Outbox {
     /// An empty outbox of worker `me` of `workers`. Parcels are closed when they have `most` bytes,
     /// usually [`Outbox::usual`].
     pub fn new(me: usize, workers: usize, most: usize) -> Outbox {
-        Outbox { me, open: vec![Vec::new(); workers], closed: Vec::new(), most, round: 0, parcels: 0, bytes: 0 }
+        Outbox { me, open: vec![Vec::new(); workers], last: vec![0; workers], closed: Vec::new(), most, round: 0, parcels: 0, bytes: 0 }
     }
 
     /// The usual size of a parcel among this many workers: all open parcels together stay small.
@@ -72,6 +74,10 @@ impl Outbox {
     #[inline]
     pub fn send(&mut self, to: usize, write: impl FnOnce(&mut Vec<u8>)) {
         let parcel = &mut self.open[to];
+        if parcel.capacity() == 0 {
+            // Parcels for one receiver are about equally long.
+            parcel.reserve(self.last[to] + self.last[to] / 8);
+        }
         write(parcel);
         if parcel.len() >= self.most {
             self.close(to);
@@ -87,6 +93,7 @@ impl Outbox {
 
     fn close(&mut self, to: usize) {
         let bytes = std::mem::take(&mut self.open[to]);
+        self.last[to] = bytes.len();
         self.parcels += 1;
         self.bytes += bytes.len() as u64;
         self.closed.push((to, bytes));

@@ -66,7 +66,7 @@ pub fn cycles(seat: &mut Seat<'_>, mut search: Search<'_>, method: Method) -> Re
     let gauge = Gauge::new(search.limits.memory, search.resident.clone());
     let (found, fault) = if method == Method::Dependencies {
         let Searched { found, fault, kept, visits, transitions, cross } = dependencies(seat, search.system, search.accepts, owners, gauge)?;
-        part.counts = Counts { states: kept, expanded: visits, transitions, cross, ..Counts::default() };
+        part.counts = Counts { states: kept, expanded: visits, transitions, cross, sent: cross, ..Counts::default() };
         (found, fault)
     } else {
         let mut share =
@@ -79,6 +79,7 @@ pub fn cycles(seat: &mut Seat<'_>, mut search: Search<'_>, method: Method) -> Re
             transitions: share.transitions,
             depth: u64::from(share.depth()),
             cross: share.cross,
+            sent: share.cross,
             ..Counts::default()
         };
         part.store_bytes = share.bytes();

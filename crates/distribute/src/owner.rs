@@ -39,13 +39,27 @@ impl Owners {
     /// The class of a state, one of so many.
     #[inline]
     pub(crate) fn class(&mut self, state: &[u8], classes: u32) -> u32 {
-        match &self.part {
-            None => store::owner(state, classes),
+        self.class_and_hash(state, classes).0
+    }
+
+    /// The class of a state, and a hash of what determines it. Of the hash, the lower half may be
+    /// used for other purposes.
+    #[inline]
+    pub(crate) fn class_and_hash(&mut self, state: &[u8], classes: u32) -> (u32, u64) {
+        let hash = match &self.part {
+            None => store::owner_hash(state),
             Some(part) => {
                 self.buffer.clear();
                 part(state, &mut self.buffer);
-                store::owner(&self.buffer, classes)
+                store::owner_hash(&self.buffer)
             }
-        }
+        };
+        (store::owner_of_hash(hash, classes), hash)
+    }
+
+    /// The hash of a whole state, if `hash` is that of what determines its owner.
+    #[inline]
+    pub(crate) fn whole_hash(&self, state: &[u8], hash: u64) -> u64 {
+        if self.part.is_none() { hash } else { store::owner_hash(state) }
     }
 }

@@ -6,17 +6,19 @@
 //! earlier levels are stored everywhere. Depths are exact, and a violation that is found is a
 //! shortest one.
 
+mod loading;
+
 use crate::actor::{Actor, Outbox, Turn};
 use crate::classes::{Classes, Position, Sharing, Start, Want};
 use crate::gauge::{Gauge, Resident};
 use crate::links::{Link, Log};
 use crate::owner::Owners;
-use crate::save::{PartError, Reader, Resume, Saving, Standing, TakeState, read, write};
+use crate::save::{Resume, Saving, Standing, TakeState, write};
 use crate::sent::Sent;
 use crate::shared::{Published, Shared};
 use crate::visited::{Seen, Visited};
-use crate::wire::{Cursor, put_bytes, put_number};
-use contract::{Action, Answer, Budgeted, Enough, Finding, Fresh, Limits, Property, StopReason, StoreFull, Successor, Successors, System};
+use crate::wire::{Cursor, put_bytes, put_number, put_record};
+use contract::{Action, Answer, Budgeted, Enough, Finding, Fresh, Limits, Property, StopReason, Successor, Successors, System};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -35,6 +37,9 @@ const SLOW: Duration = Duration::from_millis(5);
 /// free, and each further stage at half of that. A level is completed before others take its
 /// states.
 const FREE_SHARE: u64 = 3;
+
+/// The part of the memory that sent states may take, one in so many.
+const SENT_SHARE: u64 = 32;
 
 /// The task of a worker, and its resources.
 pub struct Work<'a> {
@@ -71,7 +76,7 @@ pub struct Thrift {
 
 impl Default for Thrift {
     fn default() -> Self {
-        Thrift { remembered: 1 << 12, lookahead: false }
+        Thrift { remembered: 1 << 18, lookahead: false }
     }
 }
 
@@ -185,6 +190,10 @@ pub(crate) struct Reach<'a, 's> {
     origins: Vec<(Link, u32)>,
     hashes: Vec<u64>,
     fresh: Vec<Fresh>,
+    /// Steps to states of this worker, by their numbers.
+    own: Vec<u32>,
+    /// The owner of the target of each step, and the hash by which it is found among sent states.
+    targets: Vec<(u32, u64)>,
     /// Successors of other workers' states that this worker computed in advance. They belong to the
     /// level after the next one, and are stored when it comes.
     pub side: Log,
@@ -200,6 +209,8 @@ pub(crate) struct Reach<'a, 's> {
     unsaved: Option<String>,
     gauge: Gauge,
     pub peak: u64,
+    /// Whether the property looks at states.
+    wants_states: bool,
 }
 
 /// Kinds of records.
@@ -221,11 +232,13 @@ impl<'a, 's> Reach<'a, 's> {
             let asked = Arc::clone(&shared);
             budgeted.give_up_when(Arc::new(move || asked.is_stopped() || asked.is_abandoned()));
         }
-        let sent = Sent::new(work.thrift.remembered);
+        let most_sent = work.limits.memory.map_or(u64::MAX, |memory| memory / SENT_SHARE / shared.published.len().max(1) as u64);
+        let sent = Sent::new(work.thrift.remembered, most_sent);
         let gauge = Gauge::new(work.limits.memory, work.resident.clone());
         // A checkpoint is divided among all workers.
         let classes = Classes::new(work.workers, if work.resume.is_some() { Start::Equal } else { work.start });
         let sharing = classes.sharing(0);
+        let wants_states = work.property.interest().states;
         Reach {
             me,
             local,
@@ -255,6 +268,8 @@ impl<'a, 's> Reach<'a, 's> {
             origins: Vec::new(),
             hashes: Vec::new(),
             fresh: Vec::new(),
+            own: Vec::new(),
+            targets: Vec::new(),
             side: Log::default(),
             ahead: Vec::new(),
             ahead_steps: Successors::new(),
@@ -265,6 +280,7 @@ impl<'a, 's> Reach<'a, 's> {
             unsaved: None,
             gauge,
             peak: 0,
+            wants_states,
         }
     }
 
@@ -352,12 +368,7 @@ impl<'a, 's> Reach<'a, 's> {
         let mut cursor = Cursor(&passing);
         while let (Some(next), Some(from), Some(choice), Some(state)) = (cursor.number(), cursor.number(), cursor.number(), cursor.bytes())
         {
-            out.send(next as usize, |record| {
-                record.push(PASSED_ON);
-                put_number(record, from);
-                put_number(record, choice);
-                put_bytes(record, state);
-            });
+            out.send(next as usize, |record| put_record(record, PASSED_ON, [from, choice], state));
         }
     }
 
@@ -366,29 +377,66 @@ impl<'a, 's> Reach<'a, 's> {
         if self.home.is_empty() {
             return;
         }
+        let (mut home, mut origins, mut fresh) = self.take_buffers();
+        self.visited.insert(&home, &mut self.hashes, &mut fresh);
+        for new in &fresh {
+            let index = new.entry as usize;
+            if let (Some(state), (from, choice)) = (home.state(&home.entries()[index]), origins[index]) {
+                self.welcome(state, from, choice);
+            }
+        }
+        home.clear();
+        origins.clear();
+        (self.home, self.origins, self.fresh) = (home, origins, fresh);
+        self.end_if_full();
+    }
+
+    fn take_buffers(&mut self) -> (Successors, Vec<(Link, u32)>, Vec<Fresh>) {
         self.fresh.clear();
-        self.visited.insert(&self.home, &mut self.hashes, &mut self.fresh);
-        // If nobody else can take states, the search has to end.
+        (std::mem::take(&mut self.home), std::mem::take(&mut self.origins), std::mem::take(&mut self.fresh))
+    }
+
+    /// Stores the targets of steps that belong to this worker, where they are, and queues the new
+    /// ones.
+    fn store_own(&mut self, steps: &Successors, begin: usize) {
+        self.fresh.clear();
+        let (mut own, mut fresh) = (std::mem::take(&mut self.own), std::mem::take(&mut self.fresh));
+        self.visited.insert_some(steps, &own, &mut self.hashes, &mut fresh);
+        let entries = steps.entries();
+        for new in &fresh {
+            let (index, source) = (new.entry as usize, entries[new.entry as usize].source);
+            let choice = entries[..index].iter().rev().take_while(|entry| entry.source == source).count();
+            let from = Link::new(self.me, self.level.first + (begin + source as usize) as u64);
+            if let Some(state) = steps.state(&entries[index]) {
+                self.welcome(state, from, choice as u32);
+            }
+        }
+        own.clear();
+        (self.own, self.fresh) = (own, fresh);
+        self.end_if_full();
+    }
+
+    /// Logs and queues a new state.
+    #[inline]
+    fn welcome(&mut self, state: &[u8], from: Link, choice: u32) {
+        self.log.push(from, choice);
+        self.next.push(state);
+        // A state that all workers have is counted by its owner.
+        let counts = self.sharing == Sharing::Own || self.classes.first(self.work.owners.class(state, self.classes.count())) == self.me;
+        self.counts.states += u64::from(counts);
+        if self.wants_states
+            && let Answer::Stop(finding) = self.work.property.state(state)
+        {
+            let at = Link::new(self.me, self.log.len() - 1);
+            self.keep(Found { length: self.depth_of_new, at, step: None, finding });
+        }
+    }
+
+    /// If nobody else can take states, the search has to end.
+    fn end_if_full(&mut self) {
         if self.visited.is_full() && !self.can_pass_on() {
             self.full();
         }
-        let wanted = self.work.property.interest().states;
-        for fresh in std::mem::take(&mut self.fresh) {
-            let index = fresh.entry as usize;
-            let (from, choice) = self.origins[index];
-            let Some(state) = self.home.state(&self.home.entries()[index]) else { continue };
-            self.log.push(from, choice);
-            self.next.push(state);
-            // A state that all workers have is counted by its owner.
-            let counts = self.sharing == Sharing::Own || self.classes.first(self.work.owners.class(state, self.classes.count())) == self.me;
-            self.counts.states += u64::from(counts);
-            if wanted && let Answer::Stop(finding) = self.work.property.state(state) {
-                let at = Link::new(self.me, self.log.len() - 1);
-                self.keep(Found { length: self.depth_of_new, at, step: None, finding });
-            }
-        }
-        self.home.clear();
-        self.origins.clear();
     }
 
     /// Whether another worker could take new states of this one.
@@ -452,8 +500,33 @@ impl<'a, 's> Reach<'a, 's> {
         self.out = steps;
     }
 
+    /// Determines the owners of the targets of steps, and the hashes by which sent states are found.
+    fn find_owners(&mut self, steps: &Successors) {
+        let (classes, me) = (self.classes.count(), self.me);
+        self.targets.clear();
+        if self.work.workers == 1 {
+            self.targets.resize(steps.len(), (0, 0));
+            return;
+        }
+        for entry in steps.entries() {
+            let Some(state) = steps.state(entry) else {
+                self.targets.push((me as u32, 0));
+                continue;
+            };
+            let (class, hash) = self.work.owners.class_and_hash(state, classes);
+            let owner = self.classes.first(class);
+            let hash = if owner == me { 0 } else { self.work.owners.whole_hash(state, hash) };
+            if owner != me {
+                self.sent.touch(hash);
+            }
+            self.targets.push((owner as u32, hash));
+        }
+    }
+
     /// Passes the steps of states of the level to the owners of their targets.
     fn follow(&mut self, steps: &Successors, begin: usize, out: &mut Outbox) {
+        self.find_owners(steps);
+        let passes_on = self.classes.passes_on();
         let (mut source, mut first, mut counts) = (u32::MAX, 0, 1);
         for (index, entry) in steps.entries().iter().enumerate() {
             if entry.source != source {
@@ -470,9 +543,13 @@ impl<'a, 's> Reach<'a, 's> {
             }
             let Some(state) = steps.state(entry) else { continue };
             self.counts.transitions += counts;
-            let owner = self.owner(state);
+            let (owner, hash) = (self.targets[index].0 as usize, self.targets[index].1);
             if owner == self.me || self.sharing == Sharing::All {
-                self.take(state, at, choice);
+                if passes_on {
+                    self.take(state, at, choice);
+                } else {
+                    self.own.push(index as u32);
+                }
                 continue;
             }
             if self.sharing == Sharing::AllOfLevel {
@@ -480,7 +557,7 @@ impl<'a, 's> Reach<'a, 's> {
                 continue;
             }
             self.counts.cross += 1;
-            if self.sent.holds(state) {
+            if self.sent.holds(state, hash) {
                 self.counts.spared += 1;
                 continue;
             }
@@ -495,13 +572,9 @@ impl<'a, 's> Reach<'a, 's> {
             if self.work.thrift.lookahead && !self.classes.passes_on() && self.depth + 2 <= self.work.limits.depth.unwrap_or(u64::MAX) {
                 self.look_ahead(state, at, choice, out.workers());
             }
-            out.send(owner, |record| {
-                record.push(STATE);
-                put_number(record, at.place());
-                put_number(record, u64::from(choice));
-                put_bytes(record, state);
-            });
+            out.send(owner, |record| put_record(record, STATE, [at.place(), u64::from(choice)], state));
         }
+        self.store_own(steps, begin);
         self.store();
     }
 
@@ -590,27 +663,6 @@ impl<'a, 's> Reach<'a, 's> {
     /// The error of a checkpoint, if there was one.
     pub fn unsaved(&self) -> Option<&str> {
         self.unsaved.as_deref()
-    }
-
-    /// Reads a saved search, and takes the states that belong to this worker.
-    pub fn load(&mut self) -> Result<(), PartError> {
-        let Some(resume) = self.work.resume else { return Ok(()) };
-        self.base = resume.depth;
-        for part in 0..resume.parts {
-            let mut from = (resume.open)(part)?;
-            let mine = part as usize % self.work.workers == self.me;
-            read(resume.depth, &mut *from, &mut Loading { reach: self, mine })?;
-        }
-        self.store_loaded()
-    }
-
-    /// Stores states that were visited before.
-    fn store_loaded(&mut self) -> Result<(), PartError> {
-        self.fresh.clear();
-        self.visited.insert(&self.home, &mut self.hashes, &mut self.fresh);
-        self.home.clear();
-        let budget = self.work.limits.memory.unwrap_or(0);
-        if self.visited.is_full() { Err(PartError::Full(StoreFull { needed: budget, budget })) } else { Ok(()) }
     }
 
     /// Stores the states found by looking ahead, when their level has come.
@@ -709,68 +761,6 @@ impl Reach<'_, '_> {
         }
         let goes_on = !(self.next.ends.is_empty() && self.ahead.is_empty()) && self.best > self.depth + 1;
         if goes_on { Turn::Again } else { Turn::Rest }
-    }
-}
-
-/// Receives a part of a checkpoint while it is read.
-struct Loading<'r, 'a, 's> {
-    reach: &'r mut Reach<'a, 's>,
-    /// Whether the counts of the part are added here.
-    mine: bool,
-}
-
-impl Loading<'_, '_, '_> {
-    /// The logs of earlier runs follow those of this one, and belong to workers in the same way.
-    fn shifted(&self, link: Link) -> Link {
-        if link == Link::NONE { link } else { Link::new(link.log() + 2 * self.reach.work.workers, link.place()) }
-    }
-}
-
-impl Reader for Loading<'_, '_, '_> {
-    fn counts(&mut self, counts: Counts) {
-        let all = &mut self.reach.counts;
-        all.depth = all.depth.max(counts.depth);
-        if self.mine {
-            all.states += counts.states;
-            all.transitions += counts.transitions;
-            all.expanded += counts.expanded;
-            all.cross += counts.cross;
-            all.sent += counts.sent;
-            all.spared += counts.spared;
-        }
-    }
-
-    fn link(&mut self, log: usize, place: u64, from: Link, choice: u32) -> Result<(), PartError> {
-        let number = log + 2 * self.reach.work.workers;
-        if number % self.reach.work.workers != self.reach.me {
-            return Ok(());
-        }
-        let from = self.shifted(from);
-        let log = self.reach.old.entry(number).or_default();
-        if log.len() != place {
-            return Err(PartError::Damaged);
-        }
-        log.push(from, choice);
-        Ok(())
-    }
-
-    fn state(&mut self, state: &[u8]) -> Result<(), PartError> {
-        if self.reach.owner(state) == self.reach.me {
-            self.reach.home.push(state, Action::default());
-            if self.reach.home.len() >= BATCH {
-                self.reach.store_loaded()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn waiting(&mut self, from: Link, choice: u32, state: &[u8]) -> Result<(), PartError> {
-        if self.reach.owner(state) == self.reach.me {
-            let from = self.shifted(from);
-            self.reach.log.push(from, choice);
-            self.reach.next.push(state);
-        }
-        Ok(())
     }
 }
 

@@ -335,6 +335,14 @@ fn send(to: &Mutex<TcpStream>, message: &Message) {
     let _ = message.write(&mut to.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
+/// An error of a connection, as users are told.
+fn told_as(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "it ended".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 /// Forwards the messages of a control connection.
 fn listen(rank: u32, stream: &TcpStream, to: Sender<(u32, Result<Message, String>)>) -> io::Result<()> {
     let mut stream = stream.try_clone()?;
@@ -343,8 +351,7 @@ fn listen(rank: u32, stream: &TcpStream, to: Sender<(u32, Result<Message, String
         loop {
             let heard = Message::read(&mut stream).map_err(|error| match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!("it was silent for {} seconds", SILENCE.as_secs()),
-                io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => "it ended".to_owned(),
-                _ => error.to_string(),
+                _ => told_as(&error),
             });
             let ends = heard.is_err();
             if to.send((rank, heard)).is_err() || ends {
@@ -500,7 +507,7 @@ pub fn join<R: Send + 'static>(
     let greeting = Greeting { purpose: Purpose::Control, rank: place.rank, session: [0; 16] };
     let mut control = reach(place.leader, secret, &greeting, until, cancel)?;
     control.set_read_timeout(Some(patience)).map_err(failed)?;
-    let gone = |error: io::Error| failed(format_args!("rank 0 is gone: {error}"));
+    let gone = |error: io::Error| failed(format_args!("rank 0 is gone: {}", told_as(&error)));
     let Message::Welcome { session, ranks, threads } = Message::read(&mut control).map_err(gone)? else {
         return Err(failed("rank 0 broke the protocol"));
     };
@@ -552,7 +559,7 @@ fn follow<R: Send + 'static>(seats: &mut Seats<R>, mut control: TcpStream, cance
     let (sender, events) = channel();
     listen(0, &control, sender).map_err(failed)?;
     control.set_write_timeout(Some(SILENCE)).map_err(failed)?;
-    let gone = |error: io::Error| failed(format_args!("rank 0 is gone: {error}"));
+    let gone = |error: io::Error| failed(format_args!("rank 0 is gone: {}", told_as(&error)));
     let (mut working, mut told, mut beat) = (0, false, Instant::now());
     loop {
         match events.recv_timeout(NAP / 2) {

@@ -70,6 +70,28 @@ impl<'s> Visited<'s> {
         self.insert_beside(batch, hashes, from, fresh);
     }
 
+    /// Inserts the states of some entries of a batch, whether they have a fault or not; appends the
+    /// new ones to `fresh`.
+    pub fn insert_some(&mut self, batch: &Successors, entries: &[u32], hashes: &mut Vec<u64>, fresh: &mut Vec<Fresh>) {
+        if entries.is_empty() || !self.is_full && self.store.worker.insert_some(batch, entries, hashes, fresh).is_ok() {
+            return;
+        }
+        self.is_full = true;
+        // Those that were stored before one was refused are found.
+        for &entry in entries {
+            let Some(state) = batch.state(&batch.entries()[entry as usize]) else { continue };
+            if !self.has(state) {
+                self.keep_beside(state, entry, fresh);
+            }
+        }
+    }
+
+    fn keep_beside(&mut self, state: &[u8], entry: u32, fresh: &mut Vec<Fresh>) {
+        self.bytes += state.len() as u64 + BESIDE;
+        self.beside.insert(state.into());
+        fresh.push(Fresh { entry, kept: false, id: StateId(0) });
+    }
+
     #[cold]
     fn insert_beside(&mut self, batch: &Successors, hashes: &[u64], from: usize, fresh: &mut Vec<Fresh>) {
         for (index, entry) in batch.entries().iter().enumerate().skip(from) {
@@ -77,9 +99,7 @@ impl<'s> Visited<'s> {
             if self.store.worker.find(hashes[index], state).is_some() || self.beside.contains(state) {
                 continue;
             }
-            self.bytes += state.len() as u64 + BESIDE;
-            self.beside.insert(state.into());
-            fresh.push(Fresh { entry: index as u32, kept: false, id: StateId(0) });
+            self.keep_beside(state, index as u32, fresh);
         }
     }
 }

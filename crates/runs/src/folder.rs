@@ -29,6 +29,11 @@ pub trait Folder: Sync {
 
     /// The number of bytes of all files.
     fn occupied(&self) -> u64;
+
+    /// The number of bytes that may still be appended, if the folder has a limit of its own.
+    fn left(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A file that is being written.
@@ -136,6 +141,11 @@ impl Folder for InMemory {
 
     fn occupied(&self) -> u64 {
         self.contents().occupied
+    }
+
+    fn left(&self) -> Option<u64> {
+        let contents = self.contents();
+        contents.most.map(|most| most.saturating_sub(contents.occupied))
     }
 }
 

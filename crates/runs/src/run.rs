@@ -474,6 +474,21 @@ impl Cursor {
         self.next_block()
     }
 
+    /// Like [`advance`](Cursor::advance), from the state `before`, which is the current one. Returns
+    /// how many bytes the two have in common; `None` at the end.
+    #[inline]
+    pub(crate) fn advance_from(&mut self, before: &[u8]) -> io::Result<Option<usize>> {
+        if self.begun && self.block.advance()? {
+            return Ok(Some(self.block.same));
+        }
+        Ok(self.next_block()?.then(|| common(before, self.state())))
+    }
+
+    /// Gives back the memory of a cursor that has come to its end.
+    pub(crate) fn free(&mut self) {
+        (self.block, self.buffer) = Default::default();
+    }
+
     #[cold]
     fn next_block(&mut self) -> io::Result<bool> {
         if self.begun {

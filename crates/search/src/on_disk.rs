@@ -45,6 +45,9 @@ const SHARED_STATES: u64 = 1 << 12;
 /// Files kept only for the last checkpoint may take one part in this many of the disk space; then
 /// the next checkpoint is written.
 const RETIRED_SHARE: u64 = 4;
+/// Fewer bytes than this are no reason to write a checkpoint, unless the folder has little room
+/// left. A checkpoint waits for the disk, and a deep graph has many short levels.
+const RETIRED_LEAST: u64 = 1 << 24;
 /// The time after which a search with checkpoints is saved at the end of a level, and within a long
 /// level, even if no checkpoint is due, because saving costs little.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
@@ -445,8 +448,7 @@ impl<'a> Search<'a> {
                 self.fail(error);
             }
             self.gathering.runs_take(set.memory());
-            let full = self.gathering.retired_bytes() > self.gathering.shelf.folder().occupied() / RETIRED_SHARE;
-            let due = full && self.task.checkpoints.is_some() || self.is_due(SAVE_EVERY);
+            let due = self.task.checkpoints.is_some() && self.has_many_retired() || self.is_due(SAVE_EVERY);
             if due || self.monitor.had_enough() {
                 self.lay_out(&self.present(), Some(self.present().units()));
                 self.save(expander, &mut set, depth, &carry, &mut merging);
@@ -712,6 +714,13 @@ impl<'a> Search<'a> {
             Ok(Err(error)) => self.fail(error),
             Err(_) => self.monitor.stop(StopReason::Interrupted),
         }
+    }
+
+    /// Whether files that only the last checkpoint needs take too much of the disk space.
+    fn has_many_retired(&self) -> bool {
+        let (retired, folder) = (self.gathering.retired_bytes(), self.gathering.shelf.folder());
+        let occupied = folder.occupied();
+        retired > occupied / RETIRED_SHARE && (retired > RETIRED_LEAST || folder.left().is_some_and(|left| left < occupied))
     }
 
     /// Whether a checkpoint is due, or the last one is at least `old`.

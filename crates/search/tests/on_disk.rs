@@ -392,6 +392,23 @@ fn it_goes_on_from_every_checkpoint() {
     }
 }
 
+/// A deep graph has many short levels. A checkpoint waits for the disk, so there is none for each
+/// level only because a few files are not needed any more.
+#[test]
+fn short_levels_are_not_saved_one_by_one() {
+    let levels = 400;
+    let mut graph = Graph::new((0..levels).map(|node| vec![(node + 1) % levels]).collect());
+    graph.initial = vec![0];
+    let folder = InMemory::default();
+    let every = Every { period: u64::MAX, asked: AtomicU64::new(0), folder: &folder, saved: Mutex::default() };
+    let task = Task { disk: Some(&folder), checkpoints: Some(&every), label: LABEL, limits: limits(1), ..Task::default() };
+    let outcome = on_disk(&graph, &task);
+    assert_eq!((outcome.verdict, outcome.statistics.depth), (Verdict::Holds, levels as u64 - 1));
+    // On a slow machine some are saved because time has passed.
+    let saved = every.saved.into_inner().unwrap().len();
+    assert!(saved <= levels / 4, "{saved} checkpoints");
+}
+
 /// A full disk ends the search without an answer; with more space the search continues.
 #[test]
 fn a_full_disk_costs_nothing() {

@@ -83,7 +83,19 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
 /// The owner of a state among `owners` owners (at least one). It is the same on every machine. It
 /// does not depend on where a store puts the state.
 pub fn owner(state: &[u8], owners: u32) -> u32 {
-    ((u128::from(hash_seeded(state, OWNER_SEED)) * u128::from(owners.max(1))) >> 64) as u32
+    owner_of_hash(owner_hash(state), owners)
+}
+
+/// The hash that determines the owner of a state, for callers that need it for more than that.
+#[inline]
+pub fn owner_hash(state: &[u8]) -> u64 {
+    hash_seeded(state, OWNER_SEED)
+}
+
+/// The owner of a state with this [`owner_hash`]. It depends on the upper bits of the hash most.
+#[inline]
+pub fn owner_of_hash(hash: u64, owners: u32) -> u32 {
+    ((u128::from(hash) * u128::from(owners.max(1))) >> 64) as u32
 }
 
 /// The seed of the hash function that chooses owners. No store uses it.

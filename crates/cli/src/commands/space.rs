@@ -128,6 +128,12 @@ fn fragments(arguments: &Arguments, folder: &Path) -> Result<Exit, Failure> {
     let Arguments { subject, engine, saving, team, output, .. } = arguments;
     let name = std::path::absolute(folder).map_err(|error| Failure::write(folder, error))?;
     let name = name.to_str().ok_or_else(|| Failure::Call(format!("{}: this name is not valid text", folder.display())))?;
+    if format(folder).is_ok() {
+        return Err(Failure::Call(format!(
+            "{}: several processes write fragments to a folder: name a folder, and make a file of it with `everypath merge`",
+            folder.display()
+        )));
+    }
     let known = std::fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
     if known || folder.is_file() {
         return Err(Failure::Call(format!("{}: fragments go to a new or empty folder", folder.display())));

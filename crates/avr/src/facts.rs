@@ -332,8 +332,8 @@ impl Constants {
         self.carry = self.carry.filter(|_| lost & 1 << clobber::FLAGS == 0);
     }
 
-    /// The address that an instruction accesses through a pointer, if it is known, and what is known
-    /// after the instruction.
+    /// The address that an instruction accesses through a pointer, if it is known, and all that is
+    /// known after the instruction.
     fn after(mut self, insn: &Insn) -> (Option<u16>, Constants) {
         let (Insn::Ld { ptr, mode, .. } | Insn::St { ptr, mode, .. }) = *insn else {
             constants(insn, &mut self.known, &mut self.carry);

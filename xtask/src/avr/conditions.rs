@@ -2,8 +2,8 @@
 //!
 //! A program for the device has variables of every type, with their values at the beginning. The
 //! same variables are part of a program for the host, which prints the values of random expressions
-//! over them. The front-end computes conditions with 32 bits, as the host does. Enumerations are short
-//! on the host, so that they are smaller than `int`, as they are here.
+//! over them. The front-end computes conditions with 32 bits, as the host does. Enumerations are
+//! short on the host, so that they are smaller than `int`, as they are here.
 
 use super::follow;
 use crate::{Failure, root};

@@ -314,6 +314,8 @@ static __attribute__((noinline)) void {name}_leave(uint8_t n) {{
             );
         }
         23 => {
+            // In a handler, interrupts that are enabled would nest without end.
+            alone = below(3) == 0;
             before = String::new();
             body = format!(
                 "    uint8_t t;
@@ -325,7 +327,7 @@ static __attribute__((noinline)) void {name}_leave(uint8_t n) {{
             return {};
     }}
     return (t + n) & 3;",
-                ["ATOMIC_RESTORESTATE", "ATOMIC_FORCEON", "ATOMIC_RESTORESTATE"][below(3)],
+                if alone { "ATOMIC_FORCEON" } else { "ATOMIC_RESTORESTATE" },
                 s & 3
             );
         }

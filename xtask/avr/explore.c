@@ -1,7 +1,7 @@
 /* Explores everything that firmware can do, instruction by instruction, for the comparison of
  * `cargo xtask avr --programs`. simavr executes the instructions; the devices are those below, and
- * every choice of the environment is tried: values that are read from inputs, and interrupts before
- * each instruction.
+ * every choice of the environment is tried: values that are read from inputs, interrupts before each
+ * instruction, and resets by the watchdog while it is on.
  *
  * Standard input is a plan, one word and its values on each line:
  *
@@ -425,6 +425,9 @@ static int execute(void) {
 static int pending(const struct source *s) {
     if (!(data[s->mask] >> s->mask_bit & 1))
         return 0;
+    /* The EEPROM is ready while it does not write. */
+    if (s->how & READY)
+        return !(data[dev->eeprom] & 2);
     int level = mode(s) == 0 && !raised(s);
     if (level) {
         int output = data[s->port - 1] >> s->pin & 1;
@@ -437,7 +440,7 @@ static int pending(const struct source *s) {
 
 /* Whether an interrupt that the program can see goes before others. */
 static int seen(const struct source *s) {
-    return data[s->mask] >> s->mask_bit & 1 && raised(s) && (!(s->how & LEVEL) || works(s));
+    return !(s->how & READY) && data[s->mask] >> s->mask_bit & 1 && raised(s) && (!(s->how & LEVEL) || works(s));
 }
 
 static int take(const struct source *s) {
@@ -447,7 +450,7 @@ static int take(const struct source *s) {
     }
     if (s->how & LEVEL)
         data[s->flag] |= 1 << s->flag_bit;
-    else
+    else if (!(s->how & READY))
         data[s->flag] &= ~(1 << s->flag_bit);
     if (s->flag == dev->converter && !(data[s->flag] & 0x20))
         data[s->flag] &= ~0x40;
@@ -462,6 +465,11 @@ static int take(const struct source *s) {
     if (depth < DEEPEST)
         memset(&records[depth], 0, sizeof *records);
     return 1;
+}
+
+/* Whether the watchdog is on and does not interrupt instead. */
+static int guards(void) {
+    return (data[dev->watchdog] & 0x48) == 8;
 }
 
 /* --- States. --- */
@@ -616,26 +624,30 @@ static unsigned dequeue(uint8_t *into) {
 
 /* --- What is told of states. --- */
 
+#define WIDEST 250
+
 struct told {
-    int addresses[64], count;
+    int addresses[WIDEST], count;
     uint8_t *values;
     unsigned entries, room;
 };
 static struct told observed, marked, moves;
 
 /* The observed values in the state that is being explored. */
-static uint8_t old_values[64];
+static uint8_t old_values[WIDEST];
 
 static void values(const struct told *told, uint8_t *into) {
     for (int i = 0; i < told->count; i++)
         into[i] = told->addresses[i] == 0x5f ? avr->sreg[S_I] : data[told->addresses[i]];
 }
 
+#define STRIDE (WIDEST + 1)
+
 static void tell_values(struct told *told, const uint8_t *now) {
     uint64_t h = hash(now, told->count);
     unsigned i = told->room ? h & (told->room - 1) : 0;
-    while (told->room && told->values[i * 65]) {
-        if (!memcmp(told->values + i * 65 + 1, now, told->count))
+    while (told->room && told->values[i * STRIDE]) {
+        if (!memcmp(told->values + i * STRIDE + 1, now, told->count))
             return;
         i = (i + 1) & (told->room - 1);
     }
@@ -643,36 +655,36 @@ static void tell_values(struct told *told, const uint8_t *now) {
         uint8_t *before = told->values;
         unsigned old = told->room;
         told->room = old ? 2 * old : 256;
-        told->values = calloc(told->room, 65);
+        told->values = calloc(told->room, STRIDE);
         if (!told->values)
             exit(6);
         for (unsigned j = 0; j < old; j++)
-            if (before[j * 65]) {
-                unsigned k = hash(before + j * 65 + 1, told->count) & (told->room - 1);
-                while (told->values[k * 65])
+            if (before[j * STRIDE]) {
+                unsigned k = hash(before + j * STRIDE + 1, told->count) & (told->room - 1);
+                while (told->values[k * STRIDE])
                     k = (k + 1) & (told->room - 1);
-                memcpy(told->values + k * 65, before + j * 65, 65);
+                memcpy(told->values + k * STRIDE, before + j * STRIDE, STRIDE);
             }
         free(before);
         i = h & (told->room - 1);
-        while (told->values[i * 65])
+        while (told->values[i * STRIDE])
             i = (i + 1) & (told->room - 1);
     }
-    told->values[i * 65] = 1;
-    memcpy(told->values + i * 65 + 1, now, told->count);
+    told->values[i * STRIDE] = 1;
+    memcpy(told->values + i * STRIDE + 1, now, told->count);
     told->entries++;
 }
 
 static void tell(struct told *told) {
-    uint8_t now[64];
+    uint8_t now[WIDEST];
     values(told, now);
     tell_values(told, now);
 }
 
 static void visit(void) {
     unsigned size = pack();
-    if (observed.count && observed.count <= 32) {
-        uint8_t both[64];
+    if (observed.count && 2 * observed.count <= WIDEST) {
+        uint8_t both[WIDEST];
         memcpy(both, old_values, observed.count);
         values(&observed, both + observed.count);
         moves.count = 2 * observed.count;
@@ -690,11 +702,11 @@ static void visit(void) {
 
 static void print(FILE *out, const char *name, const struct told *told) {
     for (unsigned i = 0; i < told->room; i++) {
-        if (!told->values[i * 65])
+        if (!told->values[i * STRIDE])
             continue;
         fprintf(out, "%s", name);
         for (int j = 0; j < told->count; j++)
-            fprintf(out, " %u", told->values[i * 65 + 1 + j]);
+            fprintf(out, " %u", told->values[i * STRIDE + 1 + j]);
         fputc('\n', out);
     }
 }
@@ -704,7 +716,7 @@ static void print(FILE *out, const char *name, const struct told *told) {
 static char elf[4096], device_name[64];
 
 static void addresses(char *rest, struct told *told) {
-    for (char *word = strtok(rest, " \n"); word && told->count < 64; word = strtok(0, " \n"))
+    for (char *word = strtok(rest, " \n"); word && told->count < WIDEST; word = strtok(0, " \n"))
         told->addresses[told->count++] = strtol(word, 0, 0);
 }
 
@@ -785,6 +797,7 @@ int main(void) {
         avr->io[AVR_DATA_TO_IO(addr)].w.c = on_write;
     }
     data[dev->status] = 0x20;
+    data[dev->reason] = 1;
     memset(eeprom, 0xff, sizeof eeprom);
     data[0x5d] = ramend;
     data[0x5e] = ramend >> 8;
@@ -796,9 +809,15 @@ int main(void) {
         if (turns > 100000 || !execute())
             return 7;
     looks_for_races = asks;
+    /* What its loops leave in registers is not part of the program. */
+    memset(data, 0, 28);
+    data[30] = data[31] = 0;
+    for (int flag = 0; flag < S_I; flag++)
+        avr->sreg[flag] = 0;
     values(&observed, old_values);
     visit();
-    static uint8_t state[sizeof packed];
+    static uint8_t state[sizeof packed], begin[sizeof packed];
+    memcpy(begin, packed, sizeof packed);
     int complete = 1;
     while (dequeue(state)) {
         if (count > limit) {
@@ -832,7 +851,7 @@ int main(void) {
         if (explicit_flags)
             for (const struct source *s = dev->sources; s->vector; s++) {
                 unpack(state);
-                if (raised(s) || !works(s) || mode(s) == 0)
+                if (s->how & READY || raised(s) || !works(s) || mode(s) == 0)
                     continue;
                 data[s->flag] |= 1 << s->flag_bit;
                 if (s->flag == dev->converter && !(data[s->flag] & 0x20))
@@ -843,6 +862,17 @@ int main(void) {
         unpack(state);
         if (data[dev->eeprom] & 2) {
             data[dev->eeprom] &= ~2;
+            visit();
+            goes_on = 1;
+        }
+        unpack(state);
+        if (guards()) {
+            uint8_t kept[sizeof eeprom], reason = (data[dev->reason] & 0x1f) | 8;
+            memcpy(kept, eeprom, sizeof kept);
+            unpack(begin);
+            memcpy(eeprom, kept, sizeof kept);
+            data[dev->reason] = reason;
+            data[dev->watchdog] = dev->after;
             visit();
             goes_on = 1;
         }

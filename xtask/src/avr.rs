@@ -8,10 +8,13 @@ use crate::{Failure, root};
 use bytecode::{Verified, verify};
 use clap::Args;
 mod beside;
+mod conditions;
 mod figures;
 mod follow;
 mod parts;
+mod pieces;
 mod programs;
+mod verdicts;
 
 use contract::{Successors, System};
 use std::io::Write as _;
@@ -39,6 +42,12 @@ pub struct Arguments {
     /// Compare so many random programs in C with explorations by simavr instead
     #[arg(long, value_name = "N")]
     programs: Option<u64>,
+    /// Compare verdicts about so many random programs in C with those without reductions instead
+    #[arg(long, value_name = "N")]
+    verdicts: Option<u64>,
+    /// Compare the values of so many random conditions with those of C instead
+    #[arg(long, value_name = "N")]
+    conditions: Option<u64>,
     /// Measure states per second and bytes per state instead, with the command line as it is built
     #[arg(long)]
     figures: bool,
@@ -77,6 +86,12 @@ const BATCH: u64 = 2000;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(count) = arguments.programs {
         return beside::run(&build("explore")?, count, arguments.seed);
+    }
+    if let Some(count) = arguments.conditions {
+        return conditions::run(count, arguments.seed);
+    }
+    if let Some(count) = arguments.verdicts {
+        return verdicts::run(count, arguments.seed);
     }
     if arguments.list {
         for seed in arguments.seed..arguments.seed + arguments.sequences {

@@ -481,7 +481,8 @@ impl Emitter<'_> {
         self.code.get(SP);
         self.code.c(i32::from(base) - 1);
         self.code.op(Op::Ge {});
-        self.claim("stack_overflow", "the stack runs into the variables");
+        let (what, text) = self.memory.overflow();
+        self.claim(what, text);
         if self.options.keeps_below {
             self.code.place(done);
             return self.code.step(Ends::Deterministic);

@@ -7,7 +7,7 @@
 
 use crate::chip::Kind;
 use crate::facts::Facts;
-use crate::flow::Flow;
+use crate::flow::{Flow, Function};
 use crate::insn::{Insn, One, flag};
 use crate::sharing::writes_registers;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +79,70 @@ pub fn changed(flow: &Flow, facts: &Facts, handlers: &[(u8, u16)]) -> Registers 
         }
     }
     changed
+}
+
+/// The limits on the values that are followed to find out what functions keep, and on the rounds.
+const MOST: usize = 1 << 21;
+const ROUNDS: usize = 16;
+
+/// For each function, by its entry, the registers that have the same values after a call as before
+/// it, because nothing in the function changes them or because it saves and restores them.
+pub fn kept(flow: &Flow, facts: &Facts) -> BTreeMap<u16, Registers> {
+    let size: usize = flow.functions.values().map(|function| function.insns.len()).sum();
+    // Code that enters a function in its middle, as that of the library does, is not followed.
+    let is_plain = |function: &Function| !function.insns.iter().any(|at| flow.is_library(*at));
+    let all: Registers = (1 << FLAGS) - 1;
+    let start = |function: &Function| if is_plain(function) { all } else { 0 };
+    let mut kept: BTreeMap<u16, Registers> = flow.functions.values().map(|function| (function.entry, start(function))).collect();
+    if size.saturating_mul(facts.slots + FLAGS) > MOST {
+        return kept.into_keys().map(|entry| (entry, 0)).collect();
+    }
+    for _ in 0..ROUNDS {
+        let mut changes = false;
+        for function in flow.functions.values() {
+            let before = kept[&function.entry];
+            if before != 0 {
+                let now = before & kept_by(function, flow, facts, &kept);
+                changes |= now != before;
+                kept.insert(function.entry, now);
+            }
+        }
+        if !changes {
+            return kept;
+        }
+    }
+    kept.into_keys().map(|entry| (entry, 0)).collect()
+}
+
+/// The registers that a function keeps if those that it calls keep these.
+fn kept_by(function: &Function, flow: &Flow, facts: &Facts, kept: &BTreeMap<u16, Registers>) -> Registers {
+    let mut result: Registers = (1 << FLAGS) - 1;
+    let start = Values { registers: std::array::from_fn(Value::Of), slots: vec![Value::Unset; facts.slots] };
+    let mut known: BTreeMap<u16, Values> = BTreeMap::new();
+    let mut open = vec![(function.entry, start)];
+    while let Some((at, values)) = open.pop() {
+        let Some(node) = flow.nodes.get(&at) else { continue };
+        let now = match known.get(&at) {
+            Some(before) => before.join(&values),
+            None => values,
+        };
+        if known.get(&at) == Some(&now) {
+            continue;
+        }
+        known.insert(at, now.clone());
+        let Some(insn) = node.insn else { continue };
+        if matches!(insn, Insn::Ret | Insn::Reti) {
+            let lost = |number: &usize| now.registers[*number] != Value::Of(*number);
+            result &= !(0..FLAGS).filter(lost).map(|number| 1 << number).sum::<Registers>();
+        }
+        let mut after = now.after(at, &insn, facts);
+        for callee in flow.callees(at) {
+            let keeps = kept.get(&callee).copied().unwrap_or(0);
+            (0..FLAGS).filter(|r| keeps & 1 << r == 0).for_each(|r| after.registers[r] = Value::Other);
+        }
+        open.extend(flow.next(at).into_iter().map(|to| (to, after.clone())));
+    }
+    result
 }
 
 impl Values {

@@ -263,9 +263,7 @@ impl<'a> Reader<'_, 'a> {
                     }
                 }
                 gimli::DW_TAG_enumerator => {
-                    if let (Some(name), Some(value)) =
-                        (self.name(unit, entry), entry.attr_value(gimli::DW_AT_const_value).and_then(|v| v.sdata_value()))
-                    {
+                    if let (Some(name), Some(value)) = (self.name(unit, entry), enumerated(entry)) {
                         let known = self.debug.constants.entry(name).or_insert(Some(value));
                         if *known != Some(value) {
                             *known = None;
@@ -332,9 +330,7 @@ impl<'a> Reader<'_, 'a> {
         let entry = unit.entry(ty).ok()?;
         match entry.tag() {
             _ if depth > DEPTH => None,
-            gimli::DW_TAG_typedef | gimli::DW_TAG_volatile_type | gimli::DW_TAG_const_type => {
-                self.bare(unit, self.referred(unit, &entry, gimli::DW_AT_type)?, depth + 1)
-            }
+            tag if is_qualifier(tag) => self.bare(unit, self.referred(unit, &entry, gimli::DW_AT_type)?, depth + 1),
             _ => Some((ty, entry)),
         }
     }
@@ -347,7 +343,7 @@ impl<'a> Reader<'_, 'a> {
     /// Finds the bit-fields of a structure and of the structures in it.
     fn fields(&mut self, unit: &Unit<Slice<'a>>, ty: UnitOffset, name: &str, addr: u16, depth: usize) {
         let Some((ty, entry)) = self.bare(unit, ty, depth) else { return };
-        if entry.tag() != gimli::DW_TAG_structure_type || self.debug.fields.len() >= PARTS {
+        if !is_structure(entry.tag()) || self.debug.fields.len() >= PARTS {
             return;
         }
         let mut members = Vec::new();
@@ -477,13 +473,15 @@ impl<'a> Reader<'_, 'a> {
                 }
             }
             gimli::DW_TAG_enumeration_type => match size? {
-                size @ (1 | 2 | 4) => Some(Shape::Scalar(Scalar::unsigned(size as u8))),
+                size @ (1 | 2 | 4) => {
+                    let mut signed = false;
+                    self.children(unit, ty, |child| signed |= enumerated(child).is_some_and(|value| value < 0));
+                    Some(Shape::Scalar(Scalar { signed, ..Scalar::unsigned(size as u8) }))
+                }
                 size => Some(Shape::Bytes(size.clamp(1, 0xffff))),
             },
-            gimli::DW_TAG_pointer_type => Some(Shape::Scalar(Scalar::unsigned(2))),
-            gimli::DW_TAG_typedef | gimli::DW_TAG_volatile_type | gimli::DW_TAG_const_type => {
-                self.shape(unit, self.referred(unit, &entry, gimli::DW_AT_type)?, depth + 1)
-            }
+            gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => Some(Shape::Scalar(Scalar::unsigned(2))),
+            tag if is_qualifier(tag) => self.shape(unit, self.referred(unit, &entry, gimli::DW_AT_type)?, depth + 1),
             gimli::DW_TAG_array_type => {
                 let element = self.referred(unit, &entry, gimli::DW_AT_type)?;
                 let mut dims = Vec::new();
@@ -508,7 +506,7 @@ impl<'a> Reader<'_, 'a> {
                 let fits = !dims.is_empty() && count.is_some_and(|count| (1..0x1_0000).contains(&count));
                 fits.then_some(Shape::Array(element, dims))
             }
-            gimli::DW_TAG_structure_type => {
+            tag if is_structure(tag) => {
                 let mut members = Vec::new();
                 self.children(unit, ty, |child| {
                     if child.tag() == gimli::DW_TAG_member
@@ -535,6 +533,30 @@ impl<'a> Reader<'_, 'a> {
             each(child.entry());
         }
     }
+}
+
+/// Whether a type is another one with a name or a qualifier.
+fn is_qualifier(tag: gimli::DwTag) -> bool {
+    let known = [
+        gimli::DW_TAG_typedef,
+        gimli::DW_TAG_volatile_type,
+        gimli::DW_TAG_const_type,
+        gimli::DW_TAG_restrict_type,
+        gimli::DW_TAG_atomic_type,
+    ];
+    known.contains(&tag)
+}
+
+/// Whether a type is a structure or a class.
+fn is_structure(tag: gimli::DwTag) -> bool {
+    tag == gimli::DW_TAG_structure_type || tag == gimli::DW_TAG_class_type
+}
+
+/// The value of a constant of an enumeration. Numbers of a fixed length have no sign here:
+/// compilers write negative ones with a form of their own.
+fn enumerated(entry: &Entry<'_>) -> Option<i64> {
+    let value = entry.attr_value(gimli::DW_AT_const_value)?;
+    value.udata_value().and_then(|value| i64::try_from(value).ok()).or_else(|| value.sdata_value())
 }
 
 /// The name of the file of a unit, without folders, in characters that conditions can have.

@@ -57,6 +57,8 @@ enum Stray {
     Return,
     /// A jump through a pointer, whose targets may not all be known.
     Pointer,
+    /// A return of a handler that does not enable interrupts again.
+    Handler,
 }
 
 /// The translation of a program's code.
@@ -97,6 +99,16 @@ pub struct Emitter<'a> {
     place: Option<Spot>,
     /// The text to show where no source line is known.
     text: String,
+}
+
+/// The name of a function without what compilers add to it: the number of a copy (`f.constprop.0`),
+/// or the types of C++ (`_Z1fv`).
+fn own_name(name: &str) -> &str {
+    let name = name.split('.').next().unwrap_or(name);
+    let Some(coded) = name.strip_prefix("_ZL").or_else(|| name.strip_prefix("_Z")) else { return name };
+    let text = coded.trim_start_matches(|c: char| c.is_ascii_digit());
+    let length = coded[..coded.len() - text.len()].parse().ok();
+    length.and_then(|length: usize| text.get(..length)).unwrap_or(name)
 }
 
 /// The locals of the processor.
@@ -240,7 +252,7 @@ impl<'a> Emitter<'a> {
     /// The error text for jumping to an instruction, if that is the entry of a function that is
     /// only called to report an error. The text is the line that calls it.
     fn failure(&self, to: u16) -> Option<String> {
-        let name = self.image.names_at(to).find(|name| FAILURES.contains(name))?;
+        let name = self.image.names_at(to).map(own_name).find(|name| FAILURES.contains(name))?;
         Some(self.place.map_or_else(|| format!("{name} is called"), |spot| (self.texts)(spot.file, spot.line)))
     }
 
@@ -539,7 +551,9 @@ impl<'a> Emitter<'a> {
             }
         }
         if let Some(&var) = self.memory.io.get(&chip.reset_reason) {
+            // Only the bits that are reasons are kept.
             self.code.op(Op::Ldg { var });
+            self.code.and(0x1f);
             self.code.c(0x08);
             self.code.op(Op::Or {});
             self.code.op(Op::Stg { var });
@@ -594,6 +608,9 @@ impl<'a> Emitter<'a> {
             self.position(None);
             return self.fail("wild_jump", "the program jumps through a pointer to memory that is not code");
         }
+        if stray == Stray::Handler {
+            return self.fail("unsupported", "a handler ends with RET, which is not supported");
+        }
         self.fail("wild_jump", "the program returns to an address that no call, jump or interrupt stored");
     }
 
@@ -627,7 +644,8 @@ impl<'a> Emitter<'a> {
         self.code.get(SP);
         self.code.c(self.memory.stack.0.into());
         self.code.op(Op::Ge {});
-        self.claim("stack_overflow", "the stack runs into the variables");
+        let (what, text) = self.memory.overflow();
+        self.claim(what, text);
         self.code.push(T0);
         if initialised {
             self.code.and(0xff);
@@ -760,7 +778,8 @@ impl<'a> Emitter<'a> {
             Insn::Ret => {
                 self.pop_address();
                 let targets: Vec<(u16, u16)> = self.flow.returns(at).into_iter().map(|to| (to, to)).collect();
-                self.choose(&targets, Stray::Return, &mut Self::leave);
+                let in_handler = self.flow.owners(at).iter().any(|owner| self.sharing.handlers.iter().any(|(_, entry)| entry == owner));
+                self.choose(&targets, if in_handler { Stray::Handler } else { Stray::Return }, &mut Self::leave);
             }
             Insn::Reti => {
                 self.pop_address();

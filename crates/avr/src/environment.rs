@@ -14,6 +14,7 @@
 use crate::chip::{Chip, DEPTHS, Edge, Source, Wakes};
 use crate::code::{Code, I, T0, T1};
 use crate::emit::INTERRUPTS;
+use crate::io::EEPE;
 use crate::memory::Memory;
 use crate::options::Options;
 use bytecode::{GlobalId, Mode, Op, Span};
@@ -25,6 +26,11 @@ pub fn registers(source: &Source) -> Vec<u16> {
     all.extend(source.flag.map(|(addr, _)| addr));
     all.extend(source.pins.map(|pins| pins.edge.register()));
     all
+}
+
+/// Whether a source changes the register of its mask when it is taken.
+pub fn changes_mask(source: &Source, chip: &Chip) -> bool {
+    source.mask.0 == chip.eecr || source.mask.0 == chip.watchdog.0
 }
 
 /// The sources whose flags stay raised when a program stores into this register, although nothing
@@ -308,6 +314,13 @@ pub fn device(code: &mut Code, chip: &Chip, memory: &Memory, options: &Options, 
             code.op(Op::Or {});
             code.op(Op::And {});
         }
+        code.op(Op::Stg { var });
+    }
+    if source.mask.0 == chip.eecr {
+        // The EEPROM is ready, so a write that was started is complete.
+        let var = memory.io[&chip.eecr];
+        code.op(Op::Ldg { var });
+        code.and(!EEPE & 0xff);
         code.op(Op::Stg { var });
     }
     if source.mask.0 == chip.watchdog.0 && chip.watchdog_interrupts != 0 {

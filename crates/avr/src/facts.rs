@@ -68,8 +68,9 @@ impl Facts {
             slots: 0,
             unresolved: false,
         };
-        facts.find_constants(flow, changed);
         facts.match_stack(flow);
+        let kept = clobber::kept(flow, &facts);
+        facts.find_constants(flow, changed, &kept);
         facts.follow_interrupt_flag(flow);
         facts.unresolved = flow
             .nodes
@@ -140,51 +141,47 @@ impl Facts {
         }
     }
 
-    /// Propagates constants through straight-line code.
-    fn find_constants(&mut self, flow: &Flow, changed: Registers) {
-        let leaders = flow.leaders();
-        let mut known: [Option<u8>; 32] = [None; 32];
-        let mut carry: Option<bool> = None;
-        let mut expected = None;
-        for (&at, node) in &flow.nodes {
-            if expected != Some(at) || leaders.contains(&at) {
-                known = [None; 32];
-                carry = None;
+    /// Follows constants in registers through the code of functions; where paths join, only what
+    /// they agree on is known. Calls leave the registers alone that their functions keep.
+    fn find_constants(&mut self, flow: &Flow, changed: Registers, kept: &BTreeMap<u16, Registers>) {
+        let mut before: BTreeMap<u16, Constants> = BTreeMap::new();
+        let mut open: Vec<(u16, Constants)> = flow.functions.keys().map(|entry| (*entry, Constants::default())).collect();
+        while let Some((at, mut now)) = open.pop() {
+            now.forget(changed);
+            let Some(node) = flow.nodes.get(&at) else { continue };
+            match before.get_mut(&at) {
+                Some(known) => {
+                    let joined = known.join(&now);
+                    if joined == *known {
+                        continue;
+                    }
+                    *known = joined;
+                    now = joined;
+                }
+                None => drop(before.insert(at, now)),
             }
-            expected = Some(at.wrapping_add(node.len));
-            (0..32).filter(|r| changed & 1 << r != 0).for_each(|r| known[r] = None);
-            carry = carry.filter(|_| changed & 1 << clobber::FLAGS == 0);
             let Some(insn) = node.insn else { continue };
+            let callees = flow.callees(at);
+            let after = if callees.is_empty() {
+                now.after(&insn).1
+            } else {
+                let lost = |entry: &u16| !kept.get(entry).copied().unwrap_or(0);
+                now.forget(callees.iter().map(lost).fold(1 << clobber::FLAGS, |all, lost| all | lost));
+                now
+            };
+            open.extend(flow.next(at).into_iter().map(|to| (to, after)));
+        }
+        for (at, now) in before {
+            let Some(insn) = flow.nodes[&at].insn else { continue };
             if let Insn::Store { addr, r } = insn
                 && self.kind(addr) == Some(Kind::Status)
-                && let Some(value) = known[r as usize]
+                && let Some(value) = now.known[r as usize]
             {
                 self.stored.insert(at, value);
             }
-            if let Insn::Ld { ptr, mode, .. } | Insn::St { ptr, mode, .. } = insn {
-                let pointer = known[ptr as usize].zip(known[ptr as usize + 1]).map(|(low, high)| u16::from_le_bytes([low, high]));
-                if let Some(pointer) = pointer {
-                    let (addr, after) = match mode {
-                        Mode::At(q) => (pointer.wrapping_add(q.into()), pointer),
-                        Mode::PostInc => (pointer, pointer.wrapping_add(1)),
-                        Mode::PreDec => (pointer.wrapping_sub(1), pointer.wrapping_sub(1)),
-                    };
-                    self.resolved.insert(at, addr);
-                    let [low, high] = after.to_le_bytes();
-                    known[ptr as usize] = Some(low);
-                    known[ptr as usize + 1] = Some(high);
-                } else if !matches!(mode, Mode::At(_)) {
-                    known[ptr as usize] = None;
-                    known[ptr as usize + 1] = None;
-                }
-                match insn {
-                    Insn::Ld { d, .. } => known[d as usize] = None,
-                    _ if self.resolved(at).is_none_or(|addr| addr < 32) => known = [None; 32],
-                    _ => {}
-                }
-                continue;
+            if let (Some(addr), _) = now.after(&insn) {
+                self.resolved.insert(at, addr);
             }
-            constants(&insn, &mut known, &mut carry);
         }
     }
 
@@ -314,6 +311,62 @@ impl Facts {
             };
             open.extend(next.into_iter().map(|to| (to, after)));
         }
+    }
+}
+
+/// What is known of the registers and of the carry flag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Constants {
+    known: [Option<u8>; 32],
+    carry: Option<bool>,
+}
+
+impl Constants {
+    fn join(&self, other: &Constants) -> Constants {
+        let both = |r: usize| self.known[r].filter(|value| other.known[r] == Some(*value));
+        Constants { known: std::array::from_fn(both), carry: self.carry.filter(|carry| other.carry == Some(*carry)) }
+    }
+
+    fn forget(&mut self, lost: Registers) {
+        (0..32).filter(|r| lost & 1 << r != 0).for_each(|r| self.known[r] = None);
+        self.carry = self.carry.filter(|_| lost & 1 << clobber::FLAGS == 0);
+    }
+
+    /// The address that an instruction accesses through a pointer, if it is known, and all that is
+    /// known after the instruction.
+    fn after(mut self, insn: &Insn) -> (Option<u16>, Constants) {
+        let (Insn::Ld { ptr, mode, .. } | Insn::St { ptr, mode, .. }) = *insn else {
+            constants(insn, &mut self.known, &mut self.carry);
+            return (None, self);
+        };
+        let known = &mut self.known;
+        let pointer = known[ptr as usize].zip(known[ptr as usize + 1]).map(|(low, high)| u16::from_le_bytes([low, high]));
+        let mut addr = None;
+        if let Some(pointer) = pointer {
+            let (reached, after) = match mode {
+                Mode::At(q) => (pointer.wrapping_add(q.into()), pointer),
+                Mode::PostInc => (pointer, pointer.wrapping_add(1)),
+                Mode::PreDec => (pointer.wrapping_sub(1), pointer.wrapping_sub(1)),
+            };
+            addr = Some(reached);
+            let [low, high] = after.to_le_bytes();
+            known[ptr as usize] = Some(low);
+            known[ptr as usize + 1] = Some(high);
+        } else if !matches!(mode, Mode::At(_)) {
+            known[ptr as usize] = None;
+            known[ptr as usize + 1] = None;
+        }
+        match insn {
+            Insn::Ld { d, .. } => known[*d as usize] = None,
+            // A store may lead to a register or to the status register.
+            _ => {
+                self.carry = None;
+                if addr.is_none_or(|addr| addr < 32) {
+                    *known = [None; 32];
+                }
+            }
+        }
+        (addr, self)
     }
 }
 

@@ -16,7 +16,7 @@ use bytecode::{GlobalId, Op};
 
 /// Bits of EECR: read, write, and the permission to write.
 const EERE: i32 = 1;
-const EEPE: i32 = 2;
+pub const EEPE: i32 = 2;
 const EEMPE: i32 = 4;
 
 impl Emitter<'_> {

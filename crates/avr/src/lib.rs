@@ -127,6 +127,11 @@ pub fn compile(map: &mut SourceMap, file: FileId, bytes: &[u8], request: Request
         let hint = "compile with `-gdwarf-2`; without it a trace shows addresses, and variables of the symbol table";
         compiled.diagnostics.push(Diagnostic::warning(point, "the file has no information about source lines").with_hint(hint));
     }
+    if image.symbols.is_empty() {
+        let hint = "link without `-s`, and do not strip the file";
+        let message = "the file has no names of functions, so calls of `abort` or `everypath_fail` are not found";
+        compiled.diagnostics.push(Diagnostic::warning(point, message).with_hint(hint));
+    }
     let mut stated = Vec::new();
     for (name, text) in request.formulas {
         match formula(map, name, text) {

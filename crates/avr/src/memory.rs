@@ -70,6 +70,8 @@ pub struct Memory {
     pub io: BTreeMap<u16, GlobalId>,
     /// The first address of the stack, and its size in bytes.
     pub stack: (u16, u16),
+    /// Whether less of the stack is kept than there is room for, because the code needs no more.
+    pub bounded: bool,
     /// Whether the memory between the variables and the stack is a heap.
     pub heap: bool,
     /// The constants in flash that are read: the first byte, the number of bytes, and the array.
@@ -107,6 +109,7 @@ impl Memory {
             objects: Vec::new(),
             io: BTreeMap::new(),
             stack: (image.data_end, 0),
+            bounded: false,
             heap: has_heap(image),
             flash: None,
             eeprom: None,
@@ -119,6 +122,7 @@ impl Memory {
         let room = chip.ram.1 + 1 - image.data_end;
         let size = stack.map_or(room, |most| most.min(room)).max(1);
         memory.stack = (chip.ram.1 - (size - 1), size);
+        memory.bounded = size < room && options.stack.is_none();
         for part in parts(image) {
             memory.add_object(image, part, globals);
         }
@@ -262,6 +266,15 @@ impl Memory {
         match object.whole {
             0 | 1 => self.scalar(addr),
             whole => Some(addr - (addr - object.addr) % u16::from(whole)),
+        }
+    }
+
+    /// The name and the text of the error if the stack grows beyond what is kept of it.
+    pub fn overflow(&self) -> (&'static str, &'static str) {
+        if self.bounded {
+            ("unsupported", "the stack is deeper than the code shows; `-D stack=2048` keeps all of it")
+        } else {
+            ("stack_overflow", "the stack runs into the variables")
         }
     }
 

@@ -132,6 +132,9 @@ impl Sharing {
                 sharing.reads.extend([pins.port, pins.port - 1, pins.edge.register()].map(Place::Io));
             }
             sharing.writes.extend(source.flag.map(|(addr, _)| Place::Io(addr)));
+            if environment::changes_mask(source, facts.chip()) {
+                sharing.writes.insert(Place::Io(source.mask.0));
+            }
         }
         sharing.stack = (sharing.any_read || sharing.any_write) && escape::escapes(flow, facts, memory, needed);
         sharing

@@ -7,7 +7,8 @@
 use crate::chip::Kind;
 use crate::facts::{Enabled, Facts};
 use crate::flow::Flow;
-use crate::insn::{Insn, Y, flag};
+use crate::insn::{Insn, flag};
+use crate::sharing::writes_registers;
 use std::collections::BTreeMap;
 
 /// Bytes beyond the bound, for the start-up code.
@@ -46,6 +47,94 @@ fn may_enable(at: u16, flow: &Flow, facts: &Facts) -> bool {
     }
 }
 
+/// What a register holds: a byte of an address of the stack, as the distance from the stack pointer
+/// at the beginning of the function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Byte {
+    Low(u16),
+    High(u16),
+    /// The low byte, from which this constant was subtracted; the high byte follows.
+    Less(u16, u8),
+}
+
+/// The bytes that a function has put on the stack at an instruction, and the addresses of the stack
+/// in registers. `high` is the part of the stack pointer that has been set first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Point {
+    here: u32,
+    registers: [Option<Byte>; 32],
+    high: Option<u16>,
+}
+
+impl Point {
+    /// The distance that a pair of registers holds.
+    fn pair(&self, low: u8) -> Option<u16> {
+        match (self.registers[usize::from(low)], self.registers[usize::from(low) + 1]) {
+            (Some(Byte::Low(low)), Some(Byte::High(high))) if low == high => Some(low),
+            _ => None,
+        }
+    }
+
+    /// What is known after an instruction other than a call. `None` if the stack pointer gets a
+    /// value that is not known.
+    fn after(&self, insn: &Insn, facts: &Facts) -> Option<Point> {
+        let mut after = self.clone();
+        let mut written = [false; 32];
+        writes_registers(insn, &mut written);
+        (0..32).filter(|r| written[*r]).for_each(|r| after.registers[r] = None);
+        let of = |r: u8| self.registers[usize::from(r)];
+        let mut set = |low: u8, distance: Option<u16>| {
+            after.registers[usize::from(low)] = distance.map(Byte::Low);
+            after.registers[usize::from(low) + 1] = distance.map(Byte::High);
+        };
+        match *insn {
+            Insn::Mov { d, r } => after.registers[usize::from(d)] = of(r),
+            Insn::Movw { d, r } => {
+                after.registers[usize::from(d)] = of(r);
+                after.registers[usize::from(d) + 1] = of(r + 1);
+            }
+            Insn::Sbiw { d, k } => set(d, self.pair(d).map(|distance| distance.wrapping_add(k.into()))),
+            Insn::Adiw { d, k } => set(d, self.pair(d).map(|distance| distance.wrapping_sub(k.into()))),
+            Insn::SubI { d, k, carry: false } => {
+                let Some(Byte::Low(distance)) = of(d) else { return Some(after) };
+                after.registers[usize::from(d)] = Some(Byte::Less(distance, k));
+            }
+            Insn::SubI { d, k, carry: true } if d > 0 => {
+                if let (Some(Byte::Less(low, less)), Some(Byte::High(high))) = (of(d - 1), of(d))
+                    && low == high
+                {
+                    set(d - 1, Some(low.wrapping_add(u16::from_le_bytes([less, k]))));
+                }
+            }
+            Insn::Load { d, addr } => match facts.kind(addr) {
+                Some(Kind::Stack { high: false }) => after.registers[usize::from(d)] = Some(Byte::Low(self.here as u16)),
+                Some(Kind::Stack { high: true }) => after.registers[usize::from(d)] = Some(Byte::High(self.here as u16)),
+                _ => {}
+            },
+            Insn::Store { addr, r } => match (facts.kind(addr), of(r)) {
+                (Some(Kind::Stack { high: true }), Some(Byte::High(distance))) => after.high = Some(distance),
+                (Some(Kind::Stack { high: true }), _) => return None,
+                (Some(Kind::Stack { high: false }), Some(Byte::Low(distance))) if after.high == Some(distance) && distance < 0x8000 => {
+                    (after.here, after.high) = (distance.into(), None);
+                }
+                (Some(Kind::Stack { high: false }), _) => return None,
+                _ => {}
+            },
+            Insn::Push { .. } => after.here += 1,
+            Insn::Pop { .. } => after.here = self.here.checked_sub(1)?,
+            _ => {}
+        }
+        Some(after)
+    }
+
+    /// What is known on both of two paths. `None` if the stack differs.
+    fn join(&self, other: &Point) -> Option<Point> {
+        let both = |r: usize| self.registers[r].filter(|byte| other.registers[r] == Some(*byte));
+        let high = self.high.filter(|high| other.high == Some(*high));
+        (self.here == other.here).then(|| Point { here: self.here, registers: std::array::from_fn(both), high })
+    }
+}
+
 fn depth(flow: &Flow, facts: &Facts, entry: u16, known: &mut BTreeMap<u16, Option<u32>>, nesting: usize) -> Option<u32> {
     if let Some(found) = known.get(&entry) {
         return *found;
@@ -56,57 +145,44 @@ fn depth(flow: &Flow, facts: &Facts, entry: u16, known: &mut BTreeMap<u16, Optio
     // A recursive function has no bound.
     known.insert(entry, None);
     flow.functions.get(&entry)?;
-    let mut reached: BTreeMap<u16, (u32, bool)> = BTreeMap::from([(entry, (0, false))]);
-    let mut open = vec![entry];
+    let mut reached: BTreeMap<u16, Point> = BTreeMap::new();
+    let mut open = vec![(entry, Point { here: 0, registers: [None; 32], high: None })];
     let mut most = 0;
-    while let Some(at) = open.pop() {
-        let (mut here, mut framed) = reached[&at];
-        let node = flow.nodes.get(&at)?;
-        match node.insn {
-            Some(Insn::Push { .. }) => here += 1,
-            Some(Insn::Pop { .. }) => here = here.checked_sub(1)?,
+    while let Some((at, point)) = open.pop() {
+        let point = match reached.get(&at) {
+            None => point,
+            Some(before) => {
+                let joined = before.join(&point)?;
+                if joined == *before {
+                    continue;
+                }
+                joined
+            }
+        };
+        reached.insert(at, point.clone());
+        let insn = flow.nodes.get(&at)?.insn;
+        let after = match insn {
             // The library saves registers and makes room as its caller requires.
             Some(Insn::Ijmp) if flow.is_library(at) => return None,
-            Some(Insn::Call { .. }) if flow.is_room(at) => here += 2,
+            Some(Insn::Call { .. }) if flow.is_room(at) => Point { here: point.here + 2, ..point.clone() },
             Some(Insn::Call { .. } | Insn::Icall) => {
                 for to in flow.callees(at) {
-                    most = most.max(here + 2 + depth(flow, facts, to, known, nesting + 1)?);
+                    most = most.max(point.here + 2 + depth(flow, facts, to, known, nesting + 1)?);
                 }
+                // Called functions keep these registers and no others.
+                let keeps = |r: &usize| matches!(r, 2..=17 | 28 | 29);
+                let mut after = point.clone();
+                (0..32).filter(|r| !keeps(r)).for_each(|r| after.registers[r] = None);
+                after
             }
-            Some(Insn::Store { addr, .. }) if facts.kind(addr) == Some(Kind::Stack { high: false }) && entry != 0 => {
-                let size = frame(flow, entry)?;
-                here = if framed { here.checked_sub(size)? } else { here + size };
-                framed = !framed;
-            }
-            _ => {}
-        }
-        most = most.max(here);
-        for next in flow.next(at) {
-            match reached.get(&next) {
-                None => {
-                    reached.insert(next, (here, framed));
-                    open.push(next);
-                }
-                Some(before) if *before == (here, framed) => {}
-                Some(_) => return None,
-            }
-        }
+            // The start-up code sets the stack pointer.
+            Some(Insn::Store { .. }) if entry == 0 => point.clone(),
+            Some(insn) => point.after(&insn, facts)?,
+            None => continue,
+        };
+        most = most.max(after.here);
+        open.extend(flow.next(at).into_iter().map(|to| (to, after.clone())));
     }
     known.insert(entry, Some(most));
     Some(most)
-}
-
-/// The room that a function makes for its variables: what it subtracts from the frame pointer.
-fn frame(flow: &Flow, entry: u16) -> Option<u32> {
-    let function = &flow.functions[&entry];
-    let mut low = None;
-    for at in &function.insns {
-        match flow.nodes[at].insn {
-            Some(Insn::Sbiw { d: Y, k }) => return Some(k.into()),
-            Some(Insn::SubI { d: Y, k, carry: false }) => low = Some(k),
-            Some(Insn::SubI { d, k, carry: true }) if d == Y + 1 => return low.map(|low| u32::from(u16::from_le_bytes([low, k]))),
-            _ => {}
-        }
-    }
-    None
 }

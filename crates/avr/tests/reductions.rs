@@ -109,9 +109,8 @@ fn toggling(fixed: bool, register: bool, saves: bool) -> Vec<u16> {
         all.extend([0xb74f, 0x934f]);
     }
     if fixed {
-        all.extend([ldi(26, 0), ldi(27, 1)]);
-        // A branch to the next instruction hides the constant.
-        all.push(0xf000);
+        // INC r27 hides the constant.
+        all.extend([ldi(26, 0), ldi(27, 0), 0x95b3]);
     } else {
         all.extend([&lds(26, POINTER)[..], &lds(27, POINTER + 1)].concat());
     }

@@ -107,6 +107,16 @@ pub fn run(simulator: &Path, count: u64, seed: u64) -> Result<(), Failure> {
     if different > 0 { Err(format!("{different} programs differ")) } else { Ok(()) }
 }
 
+/// Builds a program in this folder, with this name.
+pub fn build(folder: &Path, name: &str, firmware: &Firmware) -> Result<PathBuf, Failure> {
+    std::fs::write(folder.join(format!("{name}.c")), firmware.text()).map_err(|error| error.to_string())?;
+    let program = folder.join(format!("{name}.elf"));
+    let mut options = vec![firmware.level, "-w"];
+    options.extend(&firmware.more);
+    follow::compile_with(folder, name, firmware.device.name, &options, &program)?;
+    Ok(program)
+}
+
 /// Where programs are built and explored.
 struct Bench<'a> {
     simulator: &'a Path,
@@ -142,17 +152,8 @@ impl Bench<'_> {
         }
     }
 
-    fn build(&self, firmware: &Firmware) -> Result<PathBuf, Failure> {
-        std::fs::write(self.folder.join(format!("{}.c", self.name)), firmware.text()).map_err(|error| error.to_string())?;
-        let program = self.folder.join(format!("{}.elf", self.name));
-        let mut options = vec![firmware.level, "-w"];
-        options.extend(&firmware.more);
-        follow::compile_with(self.folder, self.name, firmware.device.name, &options, &program)?;
-        Ok(program)
-    }
-
     fn examine(&mut self, firmware: &Firmware) -> Result<Examined, Failure> {
-        let path = self.build(firmware)?;
+        let path = build(self.folder, self.name, firmware)?;
         let program = Built { firmware, symbols: symbols(&path)?, bytes: std::fs::read(&path).map_err(|error| error.to_string())?, path };
         let mut random = self.seed ^ 0x5eed;
         let mut chance = |bound: u64| (splitmix::next(&mut random) >> 30) % bound;

@@ -33,6 +33,8 @@ pub struct Device {
     pub second_wide: &'static str,
     /// The register and the bit that enable sleep.
     pub sleep: (&'static str, u8),
+    /// Statements that switch the watchdog on and off, and the register with the reason of a reset.
+    pub watchdog: (&'static str, &'static str, &'static str),
     /// The bits of inputs that programs look at, by address.
     pub looked_at: &'static [(u16, u8)],
     pub registers: &'static [(&'static str, u16)],
@@ -64,6 +66,11 @@ pub static NEW: Device = Device {
     interrupts: &[
         interrupt(16, "TIMER0_OVF_vect", "TCCR0B = 1;", "TIMSK0 |= 1;", "TIMSK0 &= ~1;", "TCCR0B = 0;", ""),
         interrupt(14, "TIMER0_COMPA_vect", "TCCR0B = 1;", "TIMSK0 |= 2;", "TIMSK0 &= ~2;", "TCCR0B = 0;", ""),
+        interrupt(15, "TIMER0_COMPB_vect", "TCCR0B = 1;", "TIMSK0 |= 4;", "TIMSK0 &= ~4;", "TCCR0B = 0;", ""),
+        interrupt(12, "TIMER1_COMPB_vect", "TCCR1B = 1;", "TIMSK1 |= 4;", "TIMSK1 &= ~4;", "TCCR1B = 0;", ""),
+        interrupt(10, "TIMER1_CAPT_vect", "TCCR1B = 1;", "TIMSK1 |= 0x20;", "TIMSK1 &= ~0x20;", "TCCR1B = 0;", ""),
+        interrupt(8, "TIMER2_COMPB_vect", "TCCR2B = 1;", "TIMSK2 |= 4;", "TIMSK2 &= ~4;", "TCCR2B = 0;", ""),
+        interrupt(22, "EE_READY_vect", "EECR |= 0;", "EECR |= 8;", "EECR &= ~8;", "EECR &= ~8;", ""),
         interrupt(13, "TIMER1_OVF_vect", "TCCR1B = 1;", "TIMSK1 |= 1;", "TIMSK1 &= ~1;", "TCCR1B = 0;", ""),
         interrupt(11, "TIMER1_COMPA_vect", "TCCR1B = 1;", "TIMSK1 |= 2;", "TIMSK1 &= ~2;", "TCCR1B = 0;", ""),
         interrupt(9, "TIMER2_OVF_vect", "TCCR2B = 1;", "TIMSK2 |= 1;", "TIMSK2 &= ~1;", "TCCR2B = 0;", ""),
@@ -83,6 +90,7 @@ pub static NEW: Device = Device {
     wide: "OCR1A",
     second_wide: "OCR1B",
     sleep: ("SMCR", 1),
+    watchdog: ("WDTCSR = 0x18; WDTCSR = 8;", "WDTCSR = 0x18; WDTCSR = 0;", "MCUSR"),
     looked_at: &[(0x23, 3), (0x26, 3), (0x29, 3), (0xc6, 5), (0x78, 5), (0x79, 5), (0x46, 5)],
     registers: &[("PORTB", 0x25), ("PORTD", 0x2b), ("SREG_I", 0x5f)],
 };
@@ -94,6 +102,10 @@ pub static OLD: Device = Device {
     interrupts: &[
         interrupt(9, "TIMER0_OVF_vect", "TCCR0 = 1;", "TIMSK |= 1;", "TIMSK &= ~1;", "TCCR0 = 0;", ""),
         interrupt(19, "TIMER0_COMP_vect", "TCCR0 = 1;", "TIMSK |= 2;", "TIMSK &= ~2;", "TCCR0 = 0;", ""),
+        interrupt(7, "TIMER1_COMPB_vect", "TCCR1B = 1;", "TIMSK |= 8;", "TIMSK &= ~8;", "TCCR1B = 0;", ""),
+        interrupt(5, "TIMER1_CAPT_vect", "TCCR1B = 1;", "TIMSK |= 0x20;", "TIMSK &= ~0x20;", "TCCR1B = 0;", ""),
+        interrupt(3, "TIMER2_COMP_vect", "TCCR2 = 1;", "TIMSK |= 0x80;", "TIMSK &= ~0x80;", "TCCR2 = 0;", ""),
+        interrupt(15, "EE_RDY_vect", "EECR |= 0;", "EECR |= 8;", "EECR &= ~8;", "EECR &= ~8;", ""),
         interrupt(8, "TIMER1_OVF_vect", "TCCR1B = 1;", "TIMSK |= 4;", "TIMSK &= ~4;", "TCCR1B = 0;", ""),
         interrupt(6, "TIMER1_COMPA_vect", "TCCR1B = 1;", "TIMSK |= 0x10;", "TIMSK &= ~0x10;", "TCCR1B = 0;", ""),
         interrupt(4, "TIMER2_OVF_vect", "TCCR2 = 1;", "TIMSK |= 0x40;", "TIMSK &= ~0x40;", "TCCR2 = 0;", ""),
@@ -111,6 +123,7 @@ pub static OLD: Device = Device {
     wide: "OCR1A",
     second_wide: "OCR1B",
     sleep: ("MCUCR", 0x40),
+    watchdog: ("WDTCR = 8;", "WDTCR = 0x18; WDTCR = 0;", "MCUCSR"),
     looked_at: &[(0x36, 3), (0x33, 3), (0x30, 3), (0x2c, 5), (0x24, 5), (0x25, 5), (0x52, 5)],
     registers: &[("PORTB", 0x38), ("PORTD", 0x32), ("SREG_I", 0x5f)],
 };

@@ -5,6 +5,7 @@
 //! is a tree of statements, and a smaller program is one without some of them.
 
 use super::parts::{Device, Interrupt, NEW, OLD};
+use super::pieces::{self, Piece};
 
 /// A statement, with the statements inside it.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ pub struct Firmware {
     pub level: &'static str,
     pub more: Vec<&'static str>,
     globals: String,
+    pieces: Vec<Piece>,
     parts: Vec<Part>,
     begin: Vec<Statement>,
     body: Vec<Statement>,
@@ -97,6 +99,32 @@ struct pair {
 };
 ";
 
+/// Options of the compiler that change its code.
+const OPTIONS: [&str; 14] = [
+    "-mcall-prologues",
+    "-fno-jump-tables",
+    "-fno-inline",
+    "-fshort-enums",
+    "-flto",
+    "-fwhole-program",
+    "-maccumulate-args",
+    "-mrelax",
+    "-fno-split-wide-types",
+    "-funroll-loops",
+    "-fno-optimize-sibling-calls",
+    "-fno-omit-frame-pointer",
+    "-mstrict-X",
+    "-finline-functions",
+];
+
+/// Handlers in assembly.
+const NAKED: [&str; 4] = [
+    "\"reti\"",
+    "\"sbi %0, 0\\n\\treti\" : : \"I\"(_SFR_IO_ADDR(PORTB))",
+    "\"push r24\\n\\tin r24, __SREG__\\n\\tpush r24\\n\\tlds r24, v0\\n\\tinc r24\\n\\tandi r24, 1\\n\\tsts v0, r24\\n\\tpop r24\\n\\tout __SREG__, r24\\n\\tpop r24\\n\\treti\"",
+    "\"push r16\\n\\tlds r16, w0\\n\\tcom r16\\n\\tsts w0 + 1, r16\\n\\tpop r16\\n\\treti\"",
+];
+
 impl Firmware {
     /// The program with this seed.
     pub fn random(seed: u64) -> Firmware {
@@ -105,21 +133,24 @@ impl Firmware {
 
     /// The text in C.
     pub fn text(&self) -> String {
-        let mut text = format!("{HEAD}#define PLAIN {}\n\n", self.device.plain);
+        let mut text = format!("{}{HEAD}#define PLAIN {}\n\n", pieces::HEAD, self.device.plain);
         let declared = self.parts.iter().filter(|part| !part.head.starts_with("ISR"));
         declared.for_each(|part| text += &format!("{};\n", part.head));
         text += &format!("{}\n", self.globals);
+        let mut rest = String::new();
         for part in &self.parts {
-            text += &format!("{} {{\n", part.head);
-            part.body.iter().for_each(|statement| statement.write(1, &mut text));
-            text += &format!("{}}}\n\n", part.tail);
+            rest += &format!("{} {{\n", part.head);
+            part.body.iter().for_each(|statement| statement.write(1, &mut rest));
+            rest += &format!("{}}}\n\n", part.tail);
         }
-        text += "int main(void) {\n";
-        self.begin.iter().for_each(|statement| statement.write(1, &mut text));
-        text += "    for (;;) {\n";
-        self.body.iter().for_each(|statement| statement.write(2, &mut text));
-        text += "        HERE;\n    }\n}\n";
-        text
+        rest += "int main(void) {\n";
+        self.begin.iter().for_each(|statement| statement.write(1, &mut rest));
+        rest += "    for (;;) {\n";
+        self.body.iter().for_each(|statement| statement.write(2, &mut rest));
+        rest += "        HERE;\n    }\n}\n";
+        let used = self.pieces.iter().filter(|piece| rest.contains(&format!("{}(", piece.name)));
+        used.for_each(|piece| text += &piece.text);
+        text + &rest
     }
 
     /// The programs without one statement, or with the statements inside it in its place.
@@ -221,6 +252,9 @@ struct Maker {
     /// Which variables the program has.
     bytes: usize,
     has_local: bool,
+    pieces: Vec<Piece>,
+    /// Whether the program switches the watchdog on.
+    guarded: bool,
     /// The port and the kind of input that this program mostly uses, so that its parts meet.
     port: &'static str,
     topic: usize,
@@ -230,7 +264,19 @@ impl Maker {
     fn new(seed: u64) -> Maker {
         let mut seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def0;
         let device = if splitmix::next(&mut seed) >> 40 & 3 == 0 { &OLD } else { &NEW };
-        Maker { seed, device, interrupts: Vec::new(), checks: 0, flags: false, bytes: 2, has_local: false, port: "B", topic: 0 }
+        Maker {
+            seed,
+            device,
+            interrupts: Vec::new(),
+            checks: 0,
+            flags: false,
+            bytes: 2,
+            has_local: false,
+            pieces: Vec::new(),
+            guarded: false,
+            port: "B",
+            topic: 0,
+        }
     }
 
     fn below(&mut self, bound: usize) -> usize {
@@ -246,10 +292,10 @@ impl Maker {
     }
 
     fn program(mut self) -> Firmware {
-        let level = self.one(&["-O0", "-O1", "-Os", "-Os", "-O2"]);
+        let level = self.one(&["-O0", "-O1", "-Os", "-Os", "-O2", "-O3"]);
         let mut more = Vec::new();
-        for flag in ["-mcall-prologues", "-fno-jump-tables", "-fno-inline", "-fshort-enums"] {
-            if self.chance(6) {
+        for flag in OPTIONS {
+            if self.chance(8) {
                 more.push(flag);
             }
         }
@@ -264,6 +310,12 @@ impl Maker {
         self.has_local = self.chance(4);
         self.port = self.one(&["B", "D"]);
         self.topic = self.below(4);
+        self.guarded = self.chance(8);
+        for number in 0..self.below(4) {
+            let kind = self.below(pieces::KINDS);
+            let piece = pieces::piece(&format!("h{number}"), kind, &mut |bound| self.below(bound));
+            self.pieces.push(piece);
+        }
         let (globals, named) = self.globals();
         let scalars = vec![
             ("w0", 0, 2),
@@ -287,6 +339,12 @@ impl Maker {
         body.push(self.through("s"));
         parts.push(Part { head: "static __attribute__((noinline)) void by(struct pair *s)".into(), body, tail: String::new() });
         for interrupt in self.interrupts.clone() {
+            if self.chance(12) {
+                let code = self.one(&NAKED);
+                let body = vec![Statement::simple(format!("__asm__ volatile({code});"))];
+                parts.push(Part { head: format!("ISR({}, ISR_NAKED)", interrupt.handler), body, tail: String::new() });
+                continue;
+            }
             let size = 1 + self.below(3) / 2;
             let mut body: Vec<Statement> = (0..size).map(|_| self.statement(Place::Handler, 1)).collect();
             if !interrupt.reads.is_empty() && !self.chance(5) {
@@ -311,6 +369,9 @@ impl Maker {
             let (port, value) = (self.port(), 1 + self.below(3));
             begin.push(Statement::simple(format!("DDR{port} = {value};")));
         }
+        if self.guarded {
+            begin.push(Statement::simple(self.device.watchdog.0));
+        }
         for interrupt in self.interrupts.clone() {
             begin.push(Statement::simple(interrupt.setup));
             if !self.chance(6) {
@@ -325,7 +386,8 @@ impl Maker {
         let vectors = self.interrupts.iter().map(|interrupt| interrupt.vector).collect();
         // Reading this register and writing it back clears the flag of the converter.
         self.flags |= self.interrupts.iter().any(|interrupt| interrupt.handler == "ADC_vect");
-        Firmware { device: self.device, level, more, globals, parts, begin, body, vectors, flags: self.flags, named, scalars }
+        let pieces = self.pieces;
+        Firmware { device: self.device, level, more, globals, pieces, parts, begin, body, vectors, flags: self.flags, named, scalars }
     }
 
     fn globals(&mut self) -> (String, Vec<Named>) {
@@ -423,7 +485,7 @@ impl Maker {
             }
             13 => "(uint8_t)(d0 >> 24)".to_owned(),
             14 => format!("!{}", self.byte(place)),
-            _ => self.byte(place),
+            _ => self.call(place),
         }
     }
 
@@ -437,8 +499,20 @@ impl Maker {
                 self.one(&self.device.flags).to_owned()
             }
             4 => format!("{} == 0", self.word()),
+            _ if self.guarded && self.chance(2) => format!("{} & 8", self.device.watchdog.2),
             _ => self.value(place),
         }
+    }
+
+    /// A call of one of the functions with special code.
+    fn call(&mut self, place: Place) -> String {
+        if self.pieces.is_empty() {
+            return self.byte(place);
+        }
+        let number = self.below(self.pieces.len());
+        let argument = self.byte(place);
+        let piece = &self.pieces[number];
+        if piece.alone && place != Place::Main { argument } else { format!("{}({argument})", piece.name) }
     }
 
     fn several(&mut self, place: Place, depth: usize) -> Vec<Statement> {
@@ -484,7 +558,7 @@ impl Maker {
     }
 
     fn statement(&mut self, place: Place, depth: usize) -> Statement {
-        let choice = self.below(if depth == 0 { 24 } else { 36 });
+        let choice = self.below(if depth == 0 { 24 } else { 38 });
         // Ports more often than other statements.
         let choice = if choice < 2 { 13 } else { choice - 2 };
         match choice {
@@ -586,6 +660,11 @@ impl Maker {
                 }
                 Statement::block(format!("for (uint8_t {index} = 0; {index} < {bound}; {index}++) {{"), body, "}")
             }
+            27 if self.chance(2) => {
+                let body = self.several(place, depth);
+                let kind = if place == Place::Main { self.one(&["ATOMIC_RESTORESTATE", "ATOMIC_FORCEON"]) } else { "ATOMIC_RESTORESTATE" };
+                Statement::block(format!("ATOMIC_BLOCK({kind}) {{"), body, "}")
+            }
             27 | 28 => {
                 let body = self.several(place, depth);
                 Statement::block("{ uint8_t status = SREG; cli();", body, "SREG = status; }")
@@ -596,8 +675,20 @@ impl Maker {
                 Statement::simple(if self.chance(2) { format!("cli(); if (v0 == 0) {{ sei(); {sleep} }} sei();") } else { sleep })
             }
             31 if place == Place::Main => Statement::simple(format!("while ({}) {{ }}", self.condition(place))),
+            32 if self.guarded && self.chance(2) => {
+                let (on, off, reason) = self.device.watchdog;
+                Statement::simple(match self.below(3) {
+                    0 => on.to_owned(),
+                    1 => off.to_owned(),
+                    _ => format!("{reason} = 0;"),
+                })
+            }
             32 => Statement::simple("__asm__ volatile(\"wdr\");"),
             33 if place == Place::Main => Statement::simple(self.one(&["sei();", "cli();", "sei(); __asm__ volatile(\"nop\"); cli();"])),
+            34 | 35 => {
+                let (to, value) = (self.byte(place), self.call(place));
+                Statement::simple(format!("{to} = {value} & {};", self.one(&[1, 3])))
+            }
             _ => {
                 let (to, value) = (self.byte(place), self.value(place));
                 Statement::simple(format!("{to} = {value} & 1;"))

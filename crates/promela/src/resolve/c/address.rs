@@ -464,15 +464,13 @@ impl Lower<'_, '_> {
         let is_byte = |ty: &CType| matches!(ty, CType::Int(int) if int.bits == 8);
         match &part.ty {
             CType::Struct(index) if self.r.c.structs[*index].union => {
-                if self.size(wanted).0 <= self.size(&part.ty).0 {
-                    found.push(part);
-                }
+                let fits = self.size(wanted).0 <= self.size(&part.ty).0;
+                found.extend(fits.then_some(part));
             }
             // An array of characters may contain other numbers.
             CType::Array(element, length) if apart && is_byte(element) && !is_byte(wanted) => {
-                if self.size(wanted).0 <= u64::from(*length) {
-                    found.push(part);
-                }
+                let fits = self.size(wanted).0 <= u64::from(*length);
+                found.extend(fits.then_some(part));
             }
             CType::Array(element, length) => {
                 let mut strides = part.strides.clone();

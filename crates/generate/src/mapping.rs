@@ -11,11 +11,12 @@ use std::collections::BTreeSet;
 
 /// Warnings about pairs in which one side changes a variable of the model and the other does not.
 pub fn check(hybrid: &Hybrid) -> Vec<Diagnostic> {
-    let mut globals = BTreeSet::new();
+    let (mut globals, mut fields) = (BTreeSet::new(), BTreeSet::new());
     let mut processes = Vec::new();
     for unit in &hybrid.program.units {
         match unit {
             Unit::Declaration(declaration) => names(declaration, &mut globals),
+            Unit::Typedef(typedef) => typedef.fields.iter().for_each(|field| names(field, &mut fields)),
             Unit::Proctype(process) => {
                 let mut locals = BTreeSet::new();
                 process.parameters.iter().for_each(|parameter| names(parameter, &mut locals));
@@ -34,7 +35,7 @@ pub fn check(hybrid: &Hybrid) -> Vec<Diagnostic> {
             Some((_, locals)) => globals.union(locals).cloned().collect(),
             None => processes.iter().flat_map(|(_, locals)| locals).chain(&globals).cloned().collect(),
         };
-        let program = pair.program.as_ref().map(|(span, text)| (*span, changed_by_program(text, &known)));
+        let program = pair.program.as_ref().map(|(span, text)| (*span, changed_by_program(text, &known, &fields)));
         let model = pair.model.as_ref().map(|(span, text)| (*span, assigned(text, &known, true)));
         let (at_program, at_model) = (program.clone().unwrap_or_default().1, model.clone().unwrap_or_default().1);
         if let Some((span, names)) = &program {
@@ -79,14 +80,27 @@ fn in_statement(statement: &Stmt, out: &mut BTreeSet<String>) {
     }
 }
 
-/// The known variables that a piece of the program changes. A piece that is no C is Rust.
-fn changed_by_program(text: &str, known: &BTreeSet<String>) -> BTreeSet<String> {
+/// The known variables that a piece of the program changes, other than in fields that only the
+/// program has. A piece that is no C is Rust.
+fn changed_by_program(text: &str, known: &BTreeSet<String>, fields: &BTreeSet<String>) -> BTreeSet<String> {
     let Ok(found) = outline(text, PieceKind::Statements, &BTreeSet::new()) else { return assigned(text, known, false) };
-    let changed = found.names.into_iter().filter(|name| name.usage == NameUse::Changed);
+    let of_model = |after: &str| field_of(after).is_none_or(|field| fields.contains(field));
+    let changed = found.names.into_iter().filter(|name| name.usage == NameUse::Changed && of_model(&text[name.end..]));
     let names = changed.map(|name| match name.meaning {
         Meaning::Free(name) | Meaning::Global(name) | Meaning::Local(_, name) => name,
     });
     names.filter(|name| known.contains(name)).collect()
+}
+
+/// The field that the text after a variable names, behind an index or not.
+fn field_of(after: &str) -> Option<&str> {
+    let mut rest = after.trim_start();
+    while rest.starts_with('[') {
+        rest = rest[rest.find(']')? + 1..].trim_start();
+    }
+    let field = rest.strip_prefix('.').or_else(|| rest.strip_prefix("->"))?.trim_start();
+    let end = field.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(field.len());
+    Some(&field[..end])
 }
 
 /// The known variables that a text in Promela or Rust changes. In Promela a received field is a

@@ -408,6 +408,10 @@ fn a_variable_that_one_side_alone_changes_is_warned_of() {
     // A variable of C has nothing to do with one of the model in another process.
     let text = "active proctype P() { byte x; x = 1 }\nactive proctype Q() { c_decl_IS { int x; }; c_code_IS { x = 2; }; skip }";
     assert!(made(text).mapping.is_empty(), "{:?}", made(text).mapping);
+    // Nor has a field that only the program has.
+    let text = "typedef M { c_decl_IS { long stamp[2]; }; byte kind }\nM m[2];\n\
+                active proctype P() { c_code_IS { m[1].stamp[0] = 7; }; c_code_IS { m[0].kind = 1; } }";
+    assert_eq!(made(text).mapping.len(), 1, "{:?}", made(text).mapping);
 }
 
 #[test]

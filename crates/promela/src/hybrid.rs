@@ -39,6 +39,8 @@ pub struct Hybrid {
     pub model_only: Vec<Span>,
     /// The braces of pieces that belong to the program alone.
     pub program_only: HashSet<Span>,
+    /// What is between the braces of pieces of C of the model, but for those in macros.
+    pub inside_c: Vec<Span>,
     /// Adjacent pieces of the model and of the program that mean the same.
     pub pairs: Vec<Pair>,
 }
@@ -81,6 +83,7 @@ pub fn hybrid(
     let end = Span::point(file, map.text(file).len());
     let model = model(&tokens, &mut diagnostics);
     let promela = write(map, file, &model, comments);
+    let inside_c = (0..model.len()).filter_map(|at| inside_c(&model, at)).collect();
     // Errors in the model are reported when it is compiled.
     let read = parser::parse(layout::imply_separators(model), end, map.next_id()).model;
     let program = program(&tokens);
@@ -95,7 +98,7 @@ pub fn hybrid(
     diagnostics.append(&mut reading.diagnostics);
     sort(&mut diagnostics);
     let wrong = diagnostics.iter().any(Diagnostic::is_error);
-    ((!wrong).then_some(Hybrid { promela, program: reading.model, model: read, model_only, program_only, pairs }), diagnostics)
+    ((!wrong).then_some(Hybrid { promela, program: reading.model, model: read, model_only, program_only, inside_c, pairs }), diagnostics)
 }
 
 /// The index after the bracket that closes the one at `open`. Brackets of other kinds are not
@@ -132,6 +135,20 @@ fn piece(tokens: &[Token], at: usize, is_word: impl Fn(&str) -> bool) -> Option<
         open = behind(tokens, open);
     }
     (tokens.get(open)?.kind == Tok::Op(Op::LBrace)).then(|| (open, behind(tokens, open)))
+}
+
+/// If a `c_code` or a `c_decl` begins here: what is between its braces.
+fn inside_c(tokens: &[Token], at: usize) -> Option<Span> {
+    if !matches!(tokens[at].kind, Tok::Key(Key::CCode | Key::CDecl)) {
+        return None;
+    }
+    let mut open = at + 1;
+    if tokens.get(open)?.kind == Tok::Op(Op::LBracket) {
+        open = behind(tokens, open);
+    }
+    let end = behind(tokens, open);
+    let (first, last) = (tokens.get(open + 1)?.span, tokens.get(end.checked_sub(1)?)?.span);
+    (tokens.get(open)?.kind == Tok::Op(Op::LBrace) && first != tokens[at].span).then(|| first.to(last))
 }
 
 fn of_program(tokens: &[Token], at: usize) -> Option<(usize, usize)> {

@@ -8,7 +8,9 @@
 //!
 //! The lines of one process are in its own order. The lines of different processes are in an order
 //! in which the steps can have happened. A step of several statements is one transition of the
-//! model; its statements are then expected from their processes one after the other.
+//! model; its statements are then expected from their processes one after the other. A piece of C is
+//! one statement of a program, whatever it is made of in the model. Jumps, and further statements at
+//! the place of a macro, are steps of the model for which a program may write no line.
 
 use crate::narrator::{Narrator, ReplayError};
 use crate::step::{Statement, Step};
@@ -75,12 +77,16 @@ pub enum Departure {
     Unknown,
 }
 
+/// A statement that a program writes after others: its line and column, and whether it may leave it
+/// out.
+type Expected = (u32, u32, bool);
+
 /// A position of the model that explains the lines so far.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     state: Vec<u8>,
     /// Statements of transitions that have not been written yet, for each process of the model.
-    expected: BTreeMap<usize, VecDeque<(u32, u32)>>,
+    expected: BTreeMap<usize, VecDeque<Expected>>,
     /// The model's process for each process of the program.
     processes: BTreeMap<u64, usize>,
     /// Processes of the model that were started but have not appeared in the program yet.
@@ -94,6 +100,8 @@ pub struct Conformance<'n> {
     narrator: &'n Narrator,
     /// Whether the statement at a position belongs to the model alone.
     hidden: &'n dyn Fn(&Position) -> bool,
+    /// Whether a position is inside a piece of C, which is one statement.
+    inside: &'n dyn Fn(&Position) -> bool,
     /// The symbolic name of a value, if it has one.
     symbol: &'n dyn Fn(i64) -> Option<String>,
     /// All statements of the model; other statements are ignored.
@@ -114,13 +122,14 @@ impl<'n> Conformance<'n> {
     pub fn new(
         narrator: &'n Narrator,
         hidden: &'n dyn Fn(&Position) -> bool,
+        inside: &'n dyn Fn(&Position) -> bool,
         symbol: &'n dyn Fn(i64) -> Option<String>,
         known: BTreeSet<(u32, u32)>,
         types: BTreeSet<String>,
     ) -> Conformance<'n> {
         let (places, actives) = (Vec::new(), BTreeMap::new());
         let (steps, counts) = (RefCell::default(), RefCell::default());
-        let mut conformance = Conformance { narrator, hidden, symbol, known, types, places, actives, steps, counts };
+        let mut conformance = Conformance { narrator, hidden, inside, symbol, known, types, places, actives, steps, counts };
         conformance.restart();
         conformance
     }
@@ -247,9 +256,15 @@ impl<'n> Conformance<'n> {
         count
     }
 
-    /// The statements of a step that a program writes.
-    fn written(&self, step: &Step) -> Vec<Arc<Statement>> {
-        step.statements.iter().filter(|statement| !self.is_hidden(statement)).cloned().collect()
+    /// The statements of a step that a program writes, and whether it may leave them out.
+    fn written(&self, step: &Step) -> Vec<(Arc<Statement>, bool)> {
+        let inside = |statement: &Statement| statement.position.as_ref().is_some_and(|position| (self.inside)(position));
+        let mut written: Vec<(Arc<Statement>, bool)> = Vec::new();
+        for statement in step.statements.iter().filter(|statement| !self.is_hidden(statement) && !inside(statement)) {
+            let again = written.last().is_some_and(|(last, _)| last.pid == statement.pid && last.position == statement.position);
+            written.push((statement.clone(), again || is_jump(statement)));
+        }
+        written
     }
 
     /// All places that can be reached by hidden steps.
@@ -268,7 +283,7 @@ impl<'n> Conformance<'n> {
             }
             for step in self.steps(&place.state)?.iter() {
                 let Some(state) = step.state.clone() else { continue };
-                if step.statements.iter().any(|statement| !self.is_hidden(statement)) {
+                if step.statements.iter().any(|statement| !self.is_hidden(statement) && !is_jump(statement)) {
                     continue;
                 }
                 let mut next = place.clone();
@@ -315,19 +330,22 @@ impl<'n> Conformance<'n> {
         for place in self.places.iter().filter(|place| !place.broken) {
             let Some(&number) = place.processes.get(&process) else { continue };
             known = true;
-            match place.expected.get(&number).and_then(|list| list.front()) {
-                Some(&front) => {
-                    if front == (line, column) {
-                        let mut place = place.clone();
-                        let list = place.expected.entry(number).or_default();
-                        list.pop_front();
-                        if list.is_empty() {
-                            place.expected.remove(&number);
-                        }
-                        next.insert(place);
-                    }
-                }
-                None => waiting.push(place.clone()),
+            let Some(list) = place.expected.get(&number) else {
+                waiting.push(place.clone());
+                continue;
+            };
+            let skipped = list.iter().take_while(|(l, c, may_miss)| *may_miss && (*l, *c) != (line, column)).count();
+            let mut after = place.clone();
+            let rest = after.expected.entry(number).or_default();
+            rest.drain(..skipped);
+            let found = rest.pop_front().map(|(l, c, _)| (l, c));
+            if rest.is_empty() {
+                after.expected.remove(&number);
+            }
+            match found {
+                Some(found) if found == (line, column) => drop(next.insert(after)),
+                Some(_) => {}
+                None => waiting.push(after),
             }
         }
         if !known {
@@ -342,10 +360,12 @@ impl<'n> Conformance<'n> {
                 }
                 for step in self.steps(&place.state)?.iter() {
                     let written = self.written(step);
-                    let Some(first) = written.first().filter(|first| first.pid == number) else { continue };
                     let at = |statement: &Statement| statement.position.as_ref().map_or((0, 0), |p| (p.line, p.column));
-                    if at(first) != (line, column) {
-                        instead.insert(format!("{}:{} {}", at(first).0, at(first).1, first.text));
+                    let here = |(statement, _): &(Arc<Statement>, bool)| statement.pid == number && at(statement) == (line, column);
+                    let skipped = written.iter().take_while(|one| one.1 && !here(one)).count();
+                    let Some(first) = written.get(skipped).filter(|first| first.0.pid == number) else { continue };
+                    if !here(first) {
+                        instead.insert(format!("{}:{} {}", at(&first.0).0, at(&first.0).1, first.0.text));
                         continue;
                     }
                     let mut after = place.clone();
@@ -354,8 +374,9 @@ impl<'n> Conformance<'n> {
                         next.insert(after);
                         continue;
                     };
-                    for statement in &written[1..] {
-                        after.expected.entry(statement.pid).or_default().push_back(at(statement));
+                    for (statement, may_miss) in &written[skipped + 1..] {
+                        let (line, column) = at(statement);
+                        after.expected.entry(statement.pid).or_default().push_back((line, column, *may_miss));
                     }
                     self.note_new(&place.state, &state, &mut after);
                     after.state = state;
@@ -403,6 +424,12 @@ impl<'n> Conformance<'n> {
         self.places = kept;
         Ok(())
     }
+}
+
+/// Whether a statement only goes elsewhere: `break`, `goto`, or the end of a choice or a loop.
+fn is_jump(statement: &Statement) -> bool {
+    let word = statement.text.split(|char: char| !char.is_ascii_alphanumeric() && char != '_').next();
+    matches!(word, Some("break" | "goto" | "do" | "if"))
 }
 
 /// The value of a variable, or of an element of an array, which is shown as a list. Nothing if the

@@ -98,6 +98,18 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         let at = (position.line as usize, position.column as usize);
         own.iter().any(|(file, begin, end)| **file == *position.file && *begin <= at && at < *end)
     };
+    let pieces: Vec<_> = hybrid
+        .inside_c
+        .iter()
+        .map(|&span| {
+            let (begin, end) = (map.location(span), map.location(span.after()));
+            (map.name(span.file), (begin.line, begin.column), (end.line, end.column))
+        })
+        .collect();
+    let inside = |position: &Position| {
+        let at = (position.line as usize, position.column as usize);
+        pieces.iter().any(|(file, begin, end)| **file == *position.file && *begin <= at && at < *end)
+    };
     let tables = program.program();
     let symbol = |value: i64| i32::try_from(value).ok().and_then(|value| tables.symbol(value)).map(str::to_owned);
     // A macro has one position for everything that it contains. If a part of it belongs to the
@@ -130,7 +142,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::Call(format!("{}: no process of the type `{name}` was started", arguments.trace.display())));
     }
     let (mut steps, mut ways) = (0usize, 0usize);
-    let mut conformance = Conformance::new(&model.narrator, &hidden, &symbol, known, types);
+    let mut conformance = Conformance::new(&model.narrator, &hidden, &inside, &symbol, known, types);
     for part in parts.unwrap_or_else(|| vec![lines]) {
         conformance.restart();
         for (number, event) in &part {

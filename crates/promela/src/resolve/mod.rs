@@ -28,7 +28,23 @@ pub(crate) const PREDEFINED: [&str; 5] = ["_pid", "_nr_pr", "_last", "_priority"
 /// The resolved model and the errors in the text. If some of the text could not be read, `doubts`
 /// are the names in it, and only those errors are reported that the unread text cannot have caused.
 pub fn resolve(tree: &ast::Model, doubts: Option<&HashSet<Text>>) -> (Model, Vec<Diagnostic>) {
-    let mut resolver = Resolver {
+    let mut resolver = begin(tree, doubts, c::Uses::default());
+    resolver.all();
+    if let Some(uses) = resolver.c.unknown() {
+        resolver = begin(tree, doubts, uses);
+        resolver.all();
+    }
+    if let Some(uses) = resolver.c.unknown() {
+        resolver = begin(tree, doubts, uses);
+        resolver.all();
+    }
+    // Other errors in a model that exceeds a limit may be consequences of that.
+    let diagnostics = resolver.given_up.map_or(resolver.diagnostics, |why| vec![why]);
+    (resolver.model, diagnostics)
+}
+
+fn begin<'a>(tree: &'a ast::Model, doubts: Option<&'a HashSet<Text>>, uses: c::Uses) -> Resolver<'a> {
+    Resolver {
         tree,
         doubts,
         model: Model::default(),
@@ -44,12 +60,8 @@ pub fn resolve(tree: &ast::Model, doubts: Option<&HashSet<Text>>) -> (Model, Vec
         leaves: 0,
         name_bytes: 0,
         given_up: None,
-        c: c::World::default(),
-    };
-    resolver.all();
-    // Other errors in a model that exceeds a limit may be consequences of that.
-    let diagnostics = resolver.given_up.map_or(resolver.diagnostics, |why| vec![why]);
-    (resolver.model, diagnostics)
+        c: c::World::with(uses),
+    }
 }
 
 /// The facts about a process type that are known before its body is resolved.

@@ -6,6 +6,7 @@
 //! pointer to nothing of this type is a violation where it is used, never an access to something
 //! else.
 
+use super::bytes::Hit;
 use super::expression::{Value, binary, is_const, upper};
 use super::guard::at_distance;
 use super::types::{CType, Int, Number};
@@ -123,7 +124,12 @@ impl Lower<'_, '_> {
                 let of = self.type_of(base)?;
                 let structure = if direct { of } else { target(&of)? };
                 let CType::Struct(index) = structure else { return None };
-                self.r.c.structs[index].fields.iter().find(|(field, _)| field == name).map(|(_, ty)| ty.clone())
+                let mut ty = structure;
+                for number in self.field_path(index, name)? {
+                    let CType::Struct(of) = ty else { return None };
+                    ty = self.r.c.structs[of].fields[number].1.clone();
+                }
+                Some(ty)
             }
             Expression::Cast(cast) => self.type_name(&cast.node.type_name).ok(),
             Expression::Call(call) => match &call.node.callee.node {
@@ -174,6 +180,7 @@ impl Lower<'_, '_> {
                 }
             }
             Expression::Comma(parts) => self.type_of(parts.last()?),
+            Expression::CompoundLiteral(literal) => self.type_name(&literal.node.type_name).ok(),
             _ => None,
         }
     }
@@ -298,8 +305,9 @@ impl Lower<'_, '_> {
         Ok(object)
     }
 
-    /// Whether a pointer may become one to another type: bytes of numbers are not supported.
-    fn may_be_cast(&mut self, e: &CNode<Expression>, to: &CType, at: CSpan) -> Result<(), Stop> {
+    /// Whether a pointer may become one to another type: to characters, which are the bytes of
+    /// anything, and back.
+    pub(super) fn may_be_cast(&mut self, e: &CNode<Expression>, to: &CType, at: CSpan) -> Result<(), Stop> {
         let Some(from) = self.pointee(e) else { return Ok(()) };
         let begins_with = |mut whole: CType, part: &CType, lower: &Self| loop {
             if alike(&whole, part) {
@@ -307,6 +315,7 @@ impl Lower<'_, '_> {
             }
             whole = match whole {
                 CType::Array(element, _) => (*element).clone(),
+                CType::Struct(index) if lower.r.c.structs[index].union => return true,
                 CType::Struct(index) => match lower.r.c.structs[index].fields.first() {
                     Some((_, ty)) => ty.clone(),
                     None => return false,
@@ -315,10 +324,22 @@ impl Lower<'_, '_> {
             };
         };
         let fits = from == CType::Void || *to == CType::Void || begins_with(from.clone(), to, self) || begins_with(to.clone(), &from, self);
-        match fits {
-            true => Ok(()),
-            false => Err(self.wrong_with(at, "a pointer to another type", "the bytes of a number cannot be taken apart here")),
+        let bytes = |ty: &CType| matches!(ty, CType::Int(int) if int.bits == 8 && !int.truth);
+        if fits {
+            // What is behind a `void *` may be anything, but not in our own functions.
+            let own = self.calls.last().is_some_and(|name| super::memory::is_own(name));
+            let from_void = from == CType::Void && !is_allocated(e) && to.number().is_some();
+            if !own && (from_void || (bytes(to) && !bytes(&from) && from != CType::Void)) {
+                self.r.c.wanted.bytes = true;
+            }
+            return Ok(());
         }
+        if !bytes(&from) && !bytes(to) {
+            let hint = "a number can be taken apart by a pointer to characters, or by a union";
+            return Err(self.wrong_with(at, "a pointer to another type", hint));
+        }
+        self.r.c.wanted.bytes = true;
+        Ok(())
     }
 
     /// The address of a variable or of a part of one.
@@ -336,6 +357,7 @@ impl Lower<'_, '_> {
         let mut indices = object.indices.iter();
         loop {
             match ty {
+                CType::Struct(index) if self.r.c.structs[index].union => break,
                 CType::Struct(index) if ty != object.ty || indices.len() > 0 || leaf > 0 => {
                     let mut number = 0;
                     let fields = &self.r.c.structs[index].fields;
@@ -360,7 +382,10 @@ impl Lower<'_, '_> {
                 _ => break,
             }
         }
-        Ok(address)
+        match &object.within {
+            Some(within) => Ok(at_distance(address, within.clone(), 1)),
+            None => Ok(address),
+        }
     }
 
     /// The variable that an object is part of.
@@ -432,35 +457,68 @@ impl Lower<'_, '_> {
     }
 
     fn leaves_of(&self, part: Candidate, wanted: &CType, found: &mut Vec<Candidate>) {
+        let apart = self.r.c.given.bytes;
+        if found.len() >= MAX_CANDIDATES {
+            return;
+        }
+        let is_byte = |ty: &CType| matches!(ty, CType::Int(int) if int.bits == 8);
         match &part.ty {
+            CType::Struct(index) if self.r.c.structs[*index].union => {
+                let fits = self.size(wanted).0 <= self.size(&part.ty).0;
+                found.extend(fits.then_some(part));
+            }
+            // An array of characters may contain other numbers.
+            CType::Array(element, length) if apart && is_byte(element) && !is_byte(wanted) => {
+                let fits = self.size(wanted).0 <= u64::from(*length);
+                found.extend(fits.then_some(part));
+            }
             CType::Array(element, length) => {
                 let mut strides = part.strides.clone();
                 strides.push((self.size(element).0, *length));
                 self.leaves_of(Candidate { strides, ty: (**element).clone(), ..part }, wanted, found);
             }
             CType::Struct(index) => {
-                let mut leaf = part.leaf;
-                for (number, (_, ty)) in self.r.c.structs[*index].fields.iter().enumerate() {
-                    let base = part.base + self.offset(*index, number) as i32;
+                let (mut leaf, mut end) = (part.leaf, 0);
+                let fields = &self.r.c.structs[*index].fields;
+                for number in 0..=fields.len() {
+                    let (offset, size) = match fields.get(number) {
+                        Some((_, ty)) => (self.offset(*index, number), self.size(ty).0),
+                        None => (self.size(&part.ty).0, 0),
+                    };
+                    if apart && is_byte(wanted) && offset > end {
+                        let ty = CType::Array(Rc::new(CType::Void), (offset - end) as u32);
+                        found.push(Candidate { base: part.base + end as i32, strides: part.strides.clone(), ty, ..part });
+                    }
+                    end = offset + size;
+                    let Some((_, ty)) = fields.get(number) else { break };
+                    let base = part.base + offset as i32;
                     self.leaves_of(Candidate { base, leaf, strides: part.strides.clone(), ty: ty.clone(), ..part }, wanted, found);
                     leaf += self.leaves(ty);
                 }
             }
-            ty if alike(ty, wanted) && found.len() < MAX_CANDIDATES => found.push(part),
+            ty if alike(ty, wanted) => found.push(part),
+            CType::Int(_) | CType::Float(_) | CType::Pointer(_) if apart && is_byte(wanted) => found.push(part),
             _ => {}
         }
     }
 
-    /// Whether an address is that of an element of a leaf, and the place of the element.
-    fn hit(&mut self, candidate: &Candidate, address: &Ex) -> (Ex, Place) {
-        let mut rest = binary(Binary::Sub, address.clone(), Ex::Const(candidate.base));
-        let whole = candidate.strides.first().map_or(1, |(size, length)| size * u64::from(*length));
-        let mut condition = and(binary(Binary::Ge, rest.clone(), Ex::Const(0)), binary(Binary::Lt, rest.clone(), Ex::Const(whole as i32)));
-        if candidate.strides.is_empty() {
-            condition = binary(Binary::Eq, address.clone(), Ex::Const(candidate.base));
-        }
-        let mut indices = Vec::new();
+    /// Whether a value at an address is in a leaf, and where in it.
+    fn hit(&mut self, candidate: &Candidate, address: &Ex, wanted: &CType) -> (Ex, Hit) {
+        let same = alike(&candidate.ty, wanted);
+        // The first byte of the value may be any of these.
         let own = self.size(&candidate.ty).0;
+        let room = if same { 1 } else { own + 1 - self.size(wanted).0 };
+        let mut rest = binary(Binary::Sub, address.clone(), Ex::Const(candidate.base));
+        let whole = candidate.strides.first().map_or(room, |(size, length)| size * u64::from(*length));
+        let inside = |rest: &Ex, room: u64| match room {
+            1 => binary(Binary::Eq, rest.clone(), Ex::Const(0)),
+            room => and(binary(Binary::Ge, rest.clone(), Ex::Const(0)), binary(Binary::Lt, rest.clone(), Ex::Const(room as i32))),
+        };
+        let mut condition = match candidate.strides.is_empty() && room == 1 {
+            true => binary(Binary::Eq, address.clone(), Ex::Const(candidate.base)),
+            false => inside(&rest, whole),
+        };
+        let mut indices = Vec::new();
         for (depth, (size, _)) in candidate.strides.iter().enumerate() {
             let size = Ex::Const(*size as i32);
             indices.push(binary(Binary::Div, rest.clone(), size.clone()));
@@ -468,35 +526,64 @@ impl Lower<'_, '_> {
             if let Some((inner, length)) = candidate.strides.get(depth + 1) {
                 let inside = binary(Binary::Lt, rest.clone(), Ex::Const((inner * u64::from(*length)) as i32));
                 condition = and(condition, inside);
-            } else if candidate.strides.last().is_some_and(|(size, _)| *size != own) {
-                condition = and(condition, binary(Binary::Eq, rest.clone(), Ex::Const(0)));
+            } else if candidate.strides.last().is_some_and(|(size, _)| *size != if same { own } else { room }) {
+                condition = and(condition, inside(&rest, room));
             }
         }
         let ty = self.r.table(candidate.scope)[candidate.leaf].ty;
-        (condition, Place { scope: candidate.scope, leaf: candidate.leaf, indices, ty })
+        let place = Place { scope: candidate.scope, leaf: candidate.leaf, indices, ty };
+        let hit = match &candidate.ty {
+            _ if same => Hit::Place(place),
+            CType::Array(element, _) if **element == CType::Void => Hit::Padding,
+            CType::Struct(_) | CType::Array(..) => Hit::View(Object {
+                scope: place.scope,
+                leaf: place.leaf,
+                indices: place.indices,
+                ty: wanted.clone(),
+                at: None,
+                within: Some(rest),
+            }),
+            _ => Hit::Part(place, rest),
+        };
+        (condition, hit)
     }
 
     /// The value at an address.
     pub(super) fn load_at(&mut self, address: &Ex, ty: &CType, at: CSpan) -> Result<(Ex, Option<Ex>), Stop> {
         let address = self.steady(address, at)?;
-        let either = |condition: &Ex, place: Place, other: Ex| {
-            Ex::Conditional(Box::new(condition.clone()), Box::new(Ex::Load(place)), Box::new(other))
-        };
+        let either = |condition: &Ex, here: Ex, other: Ex| Ex::Conditional(Box::new(condition.clone()), Box::new(here), Box::new(other));
         let (mut value, mut high) = (WILD, ty.is_wide().then_some(WILD));
         for candidate in self.candidates(ty).into_iter().rev() {
-            let (condition, place) = self.hit(&candidate, &address);
-            let upper = Place { leaf: place.leaf + 1, ..place.clone() };
-            match is_const(&condition) {
-                Some(0) => continue,
-                Some(_) => {
-                    let high = high.is_some().then(|| self.loaded(upper));
-                    return Ok((self.loaded(place), high));
-                }
-                None => {
-                    high = high.map(|high| either(&condition, upper, high));
-                    value = either(&condition, place, value);
-                }
+            let (condition, hit) = self.hit(&candidate, &address, ty);
+            let known = is_const(&condition);
+            if known == Some(0) {
+                continue;
             }
+            let (here, upper) = match hit {
+                Hit::Place(place) => {
+                    let upper = Place { leaf: place.leaf + 1, ..place.clone() };
+                    match known {
+                        Some(_) => (self.loaded(place), high.is_some().then(|| self.loaded(upper))),
+                        None => (Ex::Load(place), high.is_some().then_some(Ex::Load(upper))),
+                    }
+                }
+                Hit::View(object) => {
+                    let pure = std::mem::replace(&mut self.pure, true);
+                    let loaded = self.load_view(&object, at);
+                    self.pure = pure;
+                    loaded?
+                }
+                Hit::Part(place, position) => {
+                    let signed = matches!(ty, CType::Int(int) if int.signed);
+                    (self.part(place, &candidate.ty, &position, signed), None)
+                }
+                Hit::Padding => (Ex::Const(0), None),
+            };
+            if known.is_some() {
+                return Ok((here, upper));
+            }
+            high = high.zip(upper).map(|(high, upper)| either(&condition, upper, high));
+            value = either(&condition, here, value);
         }
         if value == WILD && self.guard.is_some() {
             self.emit(Action::Assert(WILD), at)?;
@@ -516,14 +603,25 @@ impl Lower<'_, '_> {
         let span = self.at(at);
         let mut otherwise = vec![Stm { node: Node::Basic(Action::Assert(WILD)), span }];
         for candidate in self.candidates(ty).into_iter().rev() {
-            let (condition, place) = self.hit(&candidate, &address);
+            let (condition, hit) = self.hit(&candidate, &address, ty);
             let known = is_const(&condition);
-            if known == Some(0) || (self.guard.is_some() && known.is_none() && place.scope == Scope::Global) {
+            if known == Some(0) || (self.guard.is_some() && known.is_none() && candidate.scope == Scope::Global) {
                 continue;
             }
-            let second = high.clone().map(|high| (Place { leaf: place.leaf + 1, ..place.clone() }, high));
-            let mut assigned = vec![(place, value.clone())];
-            assigned.extend(second);
+            let assigned = match hit {
+                Hit::Place(place) => {
+                    let second = high.clone().map(|high| (Place { leaf: place.leaf + 1, ..place.clone() }, high));
+                    let mut assigned = vec![(place, value.clone())];
+                    assigned.extend(second);
+                    assigned
+                }
+                Hit::View(object) => {
+                    let whole = Value { ex: value.clone(), high: high.clone(), number: ty.number().unwrap_or(Number::I32) };
+                    self.taken_apart(&object, &whole, at)?
+                }
+                Hit::Part(place, position) => self.part_stored(place, &candidate.ty, &position, &value),
+                Hit::Padding => Vec::new(),
+            };
             let assign = |(place, value): (Place, Ex)| Action::Assign(Target::Place(place), value);
             if known.is_some() {
                 return assigned.into_iter().try_for_each(|pair| self.emit(assign(pair), at));
@@ -594,5 +692,16 @@ fn and(a: Ex, b: Ex) -> Ex {
         (Ex::Const(_), _) => b,
         (_, Ex::Const(_)) => a,
         _ => binary(Binary::And, a, b),
+    }
+}
+
+/// Whether a pointer is to memory that has just been allocated.
+fn is_allocated(e: &CNode<Expression>) -> bool {
+    match &e.node {
+        Expression::Call(call) => {
+            matches!(&call.node.callee.node, Expression::Identifier(name) if super::memory::is_own(&name.node.name))
+        }
+        Expression::Cast(cast) => is_allocated(&cast.node.expression),
+        _ => false,
     }
 }

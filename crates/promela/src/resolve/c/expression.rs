@@ -11,6 +11,10 @@ use lang_c::span::{Node as CNode, Span as CSpan};
 /// The most elements that one assignment of a structure copies.
 const MAX_COPIED: usize = 4096;
 
+/// The most parts of the value of a variable while a function is evaluated as an expression. A
+/// value that is used twice at each turn of a loop doubles.
+const MOST_FOLLOWED: usize = 10_000;
+
 /// The value of an expression.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
@@ -123,6 +127,10 @@ impl Lower<'_, '_> {
             let (ex, high) = self.load_at(&address, &ty, at)?;
             return Ok(Value { ex, high, number });
         }
+        if object.within.is_some() {
+            let (ex, high) = self.load_view(object, at)?;
+            return Ok(Value { ex, high, number });
+        }
         let place = self.scalar(object, at)?;
         let high = object.ty.is_wide().then(|| self.loaded(Place { leaf: place.leaf + 1, ..place.clone() }));
         Ok(Value { ex: self.loaded(place), high, number })
@@ -137,6 +145,9 @@ impl Lower<'_, '_> {
         if let Some(address) = object.at.clone() {
             let ty = object.ty.clone();
             return self.store_at(&address, &ty, value, at);
+        }
+        if object.within.is_some() {
+            return self.store_view(object, value, at);
         }
         let place = self.scalar(object, at)?;
         if !object.ty.is_wide() {
@@ -201,7 +212,10 @@ impl Lower<'_, '_> {
         }
         let object = self.fixed_if_needed(object, rhs, at)?;
         let value = match object.ty {
-            CType::Pointer(_) => Value::of(self.address(rhs)?, Number::U32),
+            CType::Pointer(ref to) => {
+                self.may_be_cast(rhs, to, at)?;
+                Value::of(self.address(rhs)?, Number::U32)
+            }
             _ => self.value(rhs)?,
         };
         self.store(&object, value, at)?;
@@ -211,13 +225,17 @@ impl Lower<'_, '_> {
     /// Gives a new value to a variable whose value is an expression.
     fn rebind(&mut self, name: &str, value: Value, to: CType, at: CSpan) -> Result<Object, Stop> {
         let value = self.cast(value, &to, at)?;
+        let parts = |ex: &Ex| super::wide::size_up_to(ex, MOST_FOLLOWED + 1);
+        if parts(&value.ex) > MOST_FOLLOWED || value.high.as_ref().is_some_and(|high| parts(high) > MOST_FOLLOWED) {
+            return Err(self.wrong_with(at, "this becomes too long for a condition", "compute it in a `c_code` before"));
+        }
         let scope = self.scopes.iter_mut().rev().find(|scope| scope.contains_key(name));
         match scope.and_then(|scope| scope.get_mut(name)) {
             Some(binding) => *binding = Binding::Value(value, to),
             None => return Err(self.wrong(at, "a condition in C must not change anything")),
         }
         // The object of such a variable is never used.
-        Ok(Object { scope: crate::model::Scope::Local, leaf: usize::MAX, indices: Vec::new(), ty: CType::Void, at: None })
+        Ok(Object { scope: crate::model::Scope::Local, leaf: usize::MAX, indices: Vec::new(), ty: CType::Void, at: None, within: None })
     }
 
     fn change(&mut self, target: &CNode<Expression>, op: Binary, by: Value, at: CSpan) -> Result<Object, Stop> {
@@ -261,6 +279,7 @@ impl Lower<'_, '_> {
                 return Err(self.wrong(at, format!("more than {MAX_COPIED} values are copied at once")));
             }
             match &to.ty.clone() {
+                ty if self.is_union(ty) => pairs.push((self.bytes_of(&to), self.bytes_of(&from))),
                 CType::Array(_, length) => {
                     for index in (0..*length as i32).rev().take(MAX_COPIED) {
                         pairs.push((self.element(&to, Ex::Const(index)), self.element(&from, Ex::Const(index))));
@@ -290,6 +309,7 @@ impl Lower<'_, '_> {
                 return Err(self.wrong(at, format!("more than {MAX_COPIED} values are set at once")));
             }
             match &part.ty.clone() {
+                ty if self.is_union(ty) => parts.push(self.bytes_of(&part)),
                 CType::Array(_, length) => {
                     parts.extend((0..*length as i32).rev().take(MAX_COPIED).map(|index| self.element(&part, Ex::Const(index))))
                 }
@@ -327,6 +347,11 @@ impl Lower<'_, '_> {
                     && member.node.identifier.node.name == "_pid"
                 {
                     return Ok(int(Ex::Pid));
+                }
+                if let Expression::Identifier(root) = &member.node.expression.node
+                    && (root.node.name.as_str(), member.node.identifier.node.name.as_str()) == ("now", "_nr_pr")
+                {
+                    return Ok(int(Ex::ProcessCount));
                 }
                 let object = self.object(e)?;
                 self.load(&object, e.span)

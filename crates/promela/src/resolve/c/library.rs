@@ -6,10 +6,10 @@ use super::call::Called;
 use super::expression::{Value, binary, int, unary};
 use super::float::OPERATIONS;
 use super::types::{CType, Number};
-use super::{Function, Lower, Stop, read};
+use super::{Function, Lower, Stop};
 use crate::ast::{Binary, Fragment, Unary};
 use crate::model::{Action, Ex};
-use lang_c::ast::{Expression, ExternalDeclaration};
+use lang_c::ast::Expression;
 use lang_c::span::{Node as CNode, Span as CSpan};
 use std::rc::Rc;
 
@@ -118,7 +118,7 @@ int memcmp(const T *a, const T *b, size_t n) {
 "#;
 
 /// Where the text defines a function: the offset and the first line.
-fn definition<'t>(text: &'t str, name: &str) -> Option<(usize, &'t str)> {
+pub(super) fn definition<'t>(text: &'t str, name: &str) -> Option<(usize, &'t str)> {
     let mut start = 0;
     for line in text.split('\n') {
         let head = line.split('(').next().unwrap_or(line);
@@ -131,6 +131,12 @@ fn definition<'t>(text: &'t str, name: &str) -> Option<(usize, &'t str)> {
     None
 }
 
+/// The text of a function that was found.
+pub(super) fn text_of<'t>(text: &'t str, (start, line): (usize, &'t str)) -> &'t str {
+    let length = if line.ends_with('}') { line.len() } else { text[start..].find("\n}").map_or(line.len(), |end| end + 2) };
+    &text[start..start + length]
+}
+
 impl Lower<'_, '_> {
     /// A function of ours as it is called here: what goes wrong in it goes wrong at the call.
     pub(super) fn at_call(&mut self, function: &Rc<Function>, at: CSpan) -> Rc<Function> {
@@ -141,57 +147,51 @@ impl Lower<'_, '_> {
 
     /// A function that is written in C, for pointers to a type.
     pub(super) fn written_in_c(&mut self, name: &str, ty: Option<&CType>) -> Option<Rc<Function>> {
-        let text = match ty {
-            Some(_) => MEMORY,
-            None if name.starts_with("__") => OPERATIONS,
-            None => LIBRARY,
-        };
         if let (None, Some(known)) = (ty, self.r.c.functions.get(name)) {
             return Some(known.clone());
         }
-        let mut typenames = self.r.c.typenames.clone();
-        typenames.insert("T".to_owned());
-        let (start, line) = definition(text, name)?;
-        let end = if line.ends_with('}') { start + line.len() } else { start + text[start..].find("\n}")? + 2 };
-        let fragment = Fragment { text: text[start..end].into(), places: [(0, self.fragment.span)].into(), span: self.fragment.span };
-        let (unit, shift) = read::unit(&fragment.text, &typenames).ok()?;
-        let Some(ExternalDeclaration::FunctionDefinition(function)) = unit.0.into_iter().next().map(|external| external.node) else {
-            return None;
+        if name.starts_with("__put") {
+            return self.of_texts(name);
+        }
+        let text = match (ty, self.of_heap(name)) {
+            (None, Some(text)) => text,
+            (None, None) => {
+                let whole = if name.starts_with("__") { OPERATIONS } else { LIBRARY };
+                text_of(whole, definition(whole, name)?)
+            }
+            (Some(_), _) => text_of(MEMORY, definition(MEMORY, name)?),
         };
-        let known = ty.map(|ty| self.r.c.typedefs.insert("T".to_owned(), ty.clone()));
-        let outer = (std::mem::replace(&mut self.fragment, fragment), std::mem::replace(&mut self.shift, shift));
-        let read = self.function(&function.node);
-        (self.fragment, self.shift) = outer;
-        if let Some(Some(known)) = known {
-            self.r.c.typedefs.insert("T".to_owned(), known);
+        let types: Vec<(&str, CType)> = ty.iter().map(|ty| ("T", (*ty).clone())).collect();
+        let made = self.function_of(text, name, &types)?;
+        // The next call of a function for any type may be for another type.
+        if ty.is_none() {
+            self.r.c.functions.insert(name.to_owned(), made.clone());
         }
-        read.ok()?;
-        let own = self.r.c.functions.get(name).cloned();
-        if ty.is_some() {
-            // The next call may be for another type.
-            self.r.c.functions.remove(name);
-        }
-        own
+        Some(made)
     }
 
     /// A function of the library for memory, by the type of the variables.
     fn of_memory(&mut self, name: &str, arguments: &[CNode<Expression>], at: CSpan) -> Result<Called, Stop> {
-        let mut ty = arguments.first().and_then(|to| self.pointee(to));
-        if !matches!(ty, Some(CType::Int(_) | CType::Struct(_) | CType::Pointer(_))) {
-            ty = arguments.get(1).and_then(|from| self.pointee(from));
-        }
-        let Some(ty @ (CType::Int(_) | CType::Struct(_) | CType::Pointer(_))) = ty else {
-            return Err(self.wrong(at, format!("`{name}` is supported for variables of one type")));
-        };
-        let byte = matches!(ty, CType::Int(int) if int.bits == 8);
-        if name == "memcmp" && !byte {
-            return Err(self.wrong(at, "`memcmp` compares arrays of characters here"));
-        }
-        if name == "memset" && !byte && self.constant(&arguments[1]).ok() != Some(0) {
-            return Err(self.wrong(at, "`memset` sets numbers to zero here, or characters to any value"));
-        }
         let missing = format!("there is no function `{name}` here");
-        match self.written_in_c(name, Some(&ty)) {
+        let to = arguments.first().and_then(|to| self.pointee(to));
+        let from = if name == "memset" { to.clone() } else { arguments.get(1).and_then(|from| self.pointee(from)) };
+        let (Some(to), Some(from)) = (to, from) else {
+            return Err(self.wrong(at, format!("`{name}` needs pointers or arrays")));
+        };
+        let quiet = std::mem::replace(&mut self.quiet, true);
+        let size = self.constant(&arguments[2]).ok().map(|size| size as u64);
+        let zero = self.constant(&arguments[1]).is_ok_and(|value| value == 0);
+        self.quiet = quiet;
+        let byte = matches!(to, CType::Int(int) if int.bits == 8);
+        let one = matches!(to, CType::Int(_) | CType::Struct(_) | CType::Pointer(_)) && to == from;
+        let whole = size.is_none_or(|size| size % self.size(&to).0.max(1) == 0);
+        let by_values = match name {
+            "memcmp" => byte && one,
+            "memset" => (byte && one) || (one && zero && whole && !matches!(to, CType::Struct(_))),
+            _ => one && whole,
+        };
+        let made = if by_values { self.written_in_c(name, Some(&to)) } else { self.of_bytes(name, to, Some(from)) };
+        match made {
             Some(function) => Ok(Called::Function(self.at_call(&function, at))),
             None => Err(self.wrong(at, missing)),
         }
@@ -267,6 +267,14 @@ impl Lower<'_, '_> {
         self.know(known);
         match name {
             "memcpy" | "memmove" | "memset" | "memcmp" if arguments.len() == 3 => return self.of_memory(name, arguments, at),
+            "sprintf" if arguments.len() >= 2 => {
+                let function = self.printed_to(name, &arguments[1])?;
+                return Ok(Called::Function(self.at_call(&function, at)));
+            }
+            "snprintf" if arguments.len() >= 3 => {
+                let function = self.printed_to(name, &arguments[2])?;
+                return Ok(Called::Function(self.at_call(&function, at)));
+            }
             _ => {}
         }
         if let Some(value) = self.mathematical(name, arguments, at)? {
@@ -290,7 +298,7 @@ impl Lower<'_, '_> {
                 self.print(format, values, at)?;
                 Ok(Some(int(Ex::Const(0))))
             }
-            ("fflush" | "perror" | "free", _) => Ok(Some(int(Ex::Const(0)))),
+            ("fflush" | "perror", _) => Ok(Some(int(Ex::Const(0)))),
             ("putchar", [character]) => {
                 let value = self.value(character)?;
                 self.emit(Action::Print("%c".into(), vec![value.ex.clone()]), at)?;
@@ -352,7 +360,6 @@ impl Lower<'_, '_> {
                     "rand" | "random" | "srand" | "srandom" | "rand_r" | "drand48" | "lrand48" => {
                         "a choice is written in Promela, by `if` or `select`"
                     }
-                    "malloc" | "calloc" | "free" => "all data of a state is declared: use an array and indices",
                     "sin" | "cos" | "tan" | "exp" | "log" | "log2" | "log10" | "pow" | "atan" | "atan2" | "fmod" => {
                         "its last digits depend on the library: use a table"
                     }

@@ -12,11 +12,14 @@
 
 mod address;
 mod arithmetic;
+mod bytes;
 mod call;
 mod expression;
 mod float;
 mod guard;
+mod initial;
 mod library;
+mod memory;
 mod object;
 pub(crate) mod outline;
 mod pure;
@@ -88,6 +91,30 @@ pub(super) struct World {
     labels: usize,
     /// The addresses of variables.
     addresses: address::Addresses,
+    /// What the whole model is known to use, and what was found to be used.
+    given: Uses,
+    wanted: Uses,
+}
+
+/// What a model uses that concerns the meaning of every pointer in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Uses {
+    /// Numbers are taken apart by pointers to characters, or put together.
+    bytes: bool,
+    /// Memory is allocated.
+    heap: bool,
+}
+
+impl World {
+    /// A world for a model that is known to use this.
+    pub fn with(uses: Uses) -> World {
+        World { given: uses, wanted: uses, ..World::default() }
+    }
+
+    /// What must be known before the model is read again, if there is something.
+    pub fn unknown(&self) -> Option<Uses> {
+        (self.wanted != self.given).then_some(self.wanted)
+    }
 }
 
 /// A function.
@@ -113,6 +140,8 @@ pub(super) struct Object {
     ty: CType,
     /// Its address, if it is known only when it is used.
     at: Option<Ex>,
+    /// It is a part of an array of bytes: the distance of its first byte.
+    within: Option<Ex>,
 }
 
 /// The meaning of a name in a fragment.
@@ -228,6 +257,9 @@ impl<'a> Resolver<'a> {
         for (name, int) in TYPES {
             self.c.typenames.insert(name.to_owned());
             self.c.typedefs.insert(name.to_owned(), CType::Int(int));
+        }
+        if self.c.given.heap && self.lower(&empty(), 0).allocate_heap().is_err() {
+            self.c_stopped(true, Span::default());
         }
         for embedded in &units {
             if let Embedded::Declarations(fragment) = embedded {
@@ -364,6 +396,14 @@ impl<'a> Resolver<'a> {
             self.report(Diagnostic::error(span, format!("there is no variable `{name}` of C")).with_hint(hint));
             return;
         };
+        if matches!(found.ty, CType::Pointer(_)) && !object.text.contains('&') {
+            // What it points to is in the state if it is used by later steps.
+            if !matched {
+                let message = format!("what `{name}` points to is compared like the rest of the state");
+                self.report(Diagnostic::warning(span, message).named("unmatched-in-state"));
+            }
+            return;
+        }
         match read::expression(&size.text, &self.c.typenames) {
             Ok((expression, shift)) => {
                 let mut lower = self.lower(size, shift);
@@ -438,12 +478,14 @@ impl<'a> Resolver<'a> {
 
     /// A `c_expr`.
     pub(super) fn c_expression(&mut self, fragment: &Fragment, condition: Option<&Fragment>) -> Ex {
-        if let Some(condition) = condition {
-            let diagnostic = Diagnostic::error(condition.span, "a condition on a `c_expr` is not checked")
-                .with_hint("write it as an `assert` before, or as `&&` inside");
-            self.report(diagnostic);
+        let value = self.c_pure(fragment);
+        match condition {
+            Some(condition) => {
+                let condition = self.c_pure(condition);
+                Ex::After([crate::model::Part::Assert(condition)].into(), Box::new(value))
+            }
+            None => value,
         }
-        self.c_pure(fragment)
     }
 }
 
@@ -535,106 +577,6 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// Constants as initial values of a global variable.
-    fn initial_values(&mut self, object: &Object, initializer: &c::Initializer, at: lang_c::span::Span) -> Result<(), Stop> {
-        match (initializer, &object.ty) {
-            (c::Initializer::Expression(expression), CType::Array(element, length))
-                if matches!(expression.node, c::Expression::StringLiteral(_)) =>
-            {
-                let c::Expression::StringLiteral(text) = &expression.node else { return Err(Stop) };
-                let bytes = strings::bytes(&text.node);
-                if !matches!(**element, CType::Int(int) if int.bits == 8) || bytes.len() > *length as usize + 1 {
-                    return Err(self.wrong(at, "this text does not fit the array"));
-                }
-                let leaf = &mut self.r.table(object.scope)[object.leaf];
-                if object.indices.is_empty() {
-                    leaf.initial = bytes.iter().map(|&byte| leaf.ty.truncate(i32::from(byte as i8))).collect();
-                    let length = leaf.length();
-                    leaf.initial.resize(length, 0);
-                    return Ok(());
-                }
-                let places: Vec<Place> = (0..*length)
-                    .map(|position| self.scalar(&self.element(object, Ex::Const(position as i32)), at))
-                    .collect::<Result<_, _>>()?;
-                places.iter().zip(bytes).try_for_each(|(place, byte)| self.initial_value(place, i32::from(byte as i8)))
-            }
-            (c::Initializer::Expression(expression), ty @ (CType::Int(_) | CType::Float(_) | CType::Pointer(_))) => {
-                let value = match ty {
-                    CType::Pointer(_) => i64::from(self.constant_address(expression)?),
-                    _ => self.constant_of(expression, &ty.clone())?,
-                };
-                let place = self.scalar(object, at)?;
-                if object.ty.is_wide() {
-                    self.initial_value(&Place { leaf: place.leaf + 1, ..place.clone() }, (value >> 32) as i32)?;
-                }
-                self.initial_value(&place, value as i32)
-            }
-            (c::Initializer::List(items), CType::Int(_) | CType::Float(_) | CType::Pointer(_)) => match items.as_slice() {
-                [item] => self.initial_values(object, &item.node.initializer.node, at),
-                _ => Err(self.wrong(at, "this initial value does not fit the type")),
-            },
-            (c::Initializer::List(items), CType::Array(..) | CType::Struct(_)) => {
-                for (position, part, item) in self.initialised_parts(object, items, at)? {
-                    _ = position;
-                    self.initial_values(&part, &item.node, item.span)?;
-                }
-                Ok(())
-            }
-            _ => Err(self.wrong(at, "this initial value does not fit the type")),
-        }
-    }
-
-    /// Stores a constant as the initial value of one element.
-    fn initial_value(&mut self, place: &Place, value: i32) -> Result<(), Stop> {
-        let leaf = &mut self.r.table(place.scope)[place.leaf];
-        let mut flat = 0usize;
-        for (index, &length) in place.indices.iter().zip(&leaf.dimensions) {
-            let Ex::Const(index) = index else { return Err(Stop) };
-            flat = flat * length as usize + *index as usize;
-        }
-        let length = leaf.length();
-        leaf.initial.resize(length, 0);
-        if let Some(slot) = leaf.initial.get_mut(flat) {
-            *slot = leaf.ty.truncate(value);
-        }
-        Ok(())
-    }
-
-    /// The parts of an object that a list of initial values names, one by one.
-    #[allow(clippy::type_complexity)]
-    fn initialised_parts(
-        &mut self,
-        object: &Object,
-        items: &[CNode<c::InitializerListItem>],
-        at: lang_c::span::Span,
-    ) -> Result<Vec<(usize, Object, CNode<c::Initializer>)>, Stop> {
-        let mut parts = Vec::new();
-        let mut next = 0usize;
-        for item in items {
-            match item.node.designation.as_slice() {
-                [] => {}
-                [designator] => match &designator.node {
-                    c::Designator::Index(index) => next = self.constant(index)?.max(0) as usize,
-                    c::Designator::Member(name) => {
-                        let CType::Struct(index) = &object.ty else { return Err(self.wrong(name.span, "this is not a structure")) };
-                        let found = self.r.c.structs[*index].fields.iter().position(|(field, _)| *field == name.node.name);
-                        next = found.ok_or_else(|| self.wrong(name.span, "there is no such field"))?;
-                    }
-                    c::Designator::Range(_) => return Err(self.wrong(designator.span, "a range of initial values is not C")),
-                },
-                _ => return Err(self.wrong(item.span, "a designator of one part is expected")),
-            }
-            let part = match &object.ty {
-                CType::Array(_, length) if next < *length as usize => self.element(object, Ex::Const(next as i32)),
-                CType::Struct(index) if next < self.r.c.structs[*index].fields.len() => self.field_at(object, *index, next),
-                _ => return Err(self.wrong(at, "there are more initial values than parts")),
-            };
-            parts.push((next, part, (*item.node.initializer).clone()));
-            next += 1;
-        }
-        Ok(parts)
-    }
-
     /// New leaves for a variable.
     fn allocate(&mut self, name: &str, ty: &CType, hidden: bool, at: lang_c::span::Span) -> Result<Object, Stop> {
         let scope = if self.r.current.is_some() { Scope::Local } else { Scope::Global };
@@ -658,7 +600,7 @@ impl Lower<'_, '_> {
             let leaf = Leaf { name, ty, dimensions, initial: Vec::new(), hidden, unmatched: false, scratch: false, span };
             self.r.table(scope).push(leaf);
         }
-        Ok(Object { scope, leaf: first, indices: Vec::new(), ty: ty.clone(), at: None })
+        Ok(Object { scope, leaf: first, indices: Vec::new(), ty: ty.clone(), at: None, within: None })
     }
 
     /// A scratch variable of the process.
@@ -737,7 +679,7 @@ impl Lower<'_, '_> {
             Some(length) => CType::Array(Rc::new(ty), length),
             None => ty,
         };
-        Object { scope: symbol.scope, leaf: symbol.first, indices: Vec::new(), ty, at: None }
+        Object { scope: symbol.scope, leaf: symbol.first, indices: Vec::new(), ty, at: None, within: None }
     }
 
     fn promela_type(&mut self, ty: Ty, in_array: bool) -> CType {
@@ -764,7 +706,7 @@ impl Lower<'_, '_> {
                         (name, length.map_or(ty.clone(), |length| CType::Array(Rc::new(ty), length)))
                     })
                     .collect();
-                self.r.c.structs.push(Struct { fields });
+                self.r.c.structs.push(Struct { fields, union: false });
                 let made = self.r.c.structs.len() - 1;
                 self.r.c.user_types.insert(index, made);
                 CType::Struct(made)
@@ -798,26 +740,32 @@ impl Lower<'_, '_> {
         if let CType::Array(element, _) = &object.ty {
             part.ty = (**element).clone();
         }
-        match part.at.take() {
-            Some(at) => part.at = Some(guard::at_distance(at, index, self.size(&part.ty).0)),
-            None => part.indices.push(index),
+        match (part.at.take(), part.within.take()) {
+            (Some(at), _) => part.at = Some(guard::at_distance(at, index, self.size(&part.ty).0)),
+            (_, Some(within)) => part.within = Some(guard::at_distance(within, index, self.size(&part.ty).0)),
+            _ => part.indices.push(index),
         }
         part
     }
 
     fn field_at(&self, object: &Object, structure: usize, number: usize) -> Object {
-        let fields = &self.r.c.structs[structure].fields;
-        let before: usize = fields[..number].iter().map(|(_, ty)| self.leaves(ty)).sum();
+        let Struct { fields, union } = &self.r.c.structs[structure];
+        let ty = fields[number].1.clone();
+        let distance = Ex::Const(self.offset(structure, number) as i32);
         if let Some(at) = &object.at {
-            let at = guard::at_distance(at.clone(), Ex::Const(self.offset(structure, number) as i32), 1);
-            return Object { at: Some(at), ty: fields[number].1.clone(), ..object.clone() };
+            return Object { at: Some(guard::at_distance(at.clone(), distance, 1)), ty, ..object.clone() };
         }
-        Object { at: None, scope: object.scope, leaf: object.leaf + before, indices: object.indices.clone(), ty: fields[number].1.clone() }
+        if object.within.is_some() || *union {
+            let within = object.within.clone().unwrap_or(Ex::Const(0));
+            return Object { within: Some(guard::at_distance(within, distance, 1)), ty, ..object.clone() };
+        }
+        let before: usize = fields[..number].iter().map(|(_, ty)| self.leaves(ty)).sum();
+        Object { leaf: object.leaf + before, ty, ..object.clone() }
     }
 
     /// The place of a scalar.
     fn scalar(&mut self, object: &Object, at: lang_c::span::Span) -> Result<Place, Stop> {
-        if object.at.is_some() {
+        if object.at.is_some() || object.within.is_some() {
             return Err(self.wrong(at, "a variable is expected here"));
         }
         match &object.ty {

@@ -7,14 +7,14 @@ use super::types::{CType, Int};
 use super::{Binding, Lower, Object, Stop};
 use crate::ast::Binary;
 use crate::model::{Action, Ex, Scope};
-use lang_c::ast::{BinaryOperator, Expression, MemberOperator, UnaryOperator};
+use lang_c::ast::{BinaryOperator, Expression, Initializer, MemberOperator, UnaryOperator};
 use lang_c::span::{Node as CNode, Span as CSpan};
 use source::did_you_mean;
 
 impl Object {
     /// An object at an address that is computed.
     pub(super) fn at(address: Ex, ty: CType) -> Object {
-        Object { scope: Scope::Global, leaf: usize::MAX - 1, indices: Vec::new(), ty, at: Some(address) }
+        Object { scope: Scope::Global, leaf: usize::MAX - 1, indices: Vec::new(), ty, at: Some(address), within: None }
     }
 }
 
@@ -66,10 +66,13 @@ impl Lower<'_, '_> {
                 }
                 let object = if direct { self.object(base)? } else { self.pointer(base)? };
                 let CType::Struct(index) = object.ty else { return Err(self.wrong(base.span, "this is not a structure")) };
-                let fields: Vec<&str> = self.r.c.structs[index].fields.iter().map(|(field, _)| field.as_str()).collect();
-                match fields.iter().position(|field| **field == name.node.name) {
-                    Some(number) => Ok(self.field_at(&object, index, number)),
+                match self.field_path(index, &name.node.name) {
+                    Some(path) => Ok(path.into_iter().fold(object, |object, number| match object.ty {
+                        CType::Struct(of) => self.field_at(&object, of, number),
+                        _ => object,
+                    })),
                     None => {
+                        let fields: Vec<&str> = self.r.c.structs[index].fields.iter().map(|(field, _)| field.as_str()).collect();
                         let hint = did_you_mean(&name.node.name, fields);
                         let message = format!("there is no field `{}`", name.node.name);
                         Err(self.wrong_perhaps(name.span, message, hint))
@@ -109,6 +112,13 @@ impl Lower<'_, '_> {
                         Ok(slot)
                     }
                 }
+            }
+            Expression::CompoundLiteral(literal) => {
+                let ty = self.type_name(&literal.node.type_name)?;
+                let object = self.temporary(&ty, e.span)?;
+                let list = CNode::new(Initializer::List(literal.node.initializer_list.clone()), e.span);
+                self.start(&object, Some(&list), e.span)?;
+                Ok(object)
             }
             _ => Err(self.wrong(e.span, "this is not the name of a variable")),
         }
@@ -192,6 +202,10 @@ impl Lower<'_, '_> {
             let size = self.size(&object.ty).0;
             return Ok(Object { at: Some(at_distance(address, by, size)), ..object });
         }
+        if let Some(within) = object.within.take() {
+            let size = self.size(&object.ty).0;
+            return Ok(Object { within: Some(at_distance(within, by, size)), ..object });
+        }
         match object.indices.pop() {
             Some(Ex::Const(0)) => object.indices.push(by),
             Some(index) => object.indices.push(binary(Binary::Add, index, by)),
@@ -214,6 +228,7 @@ impl Lower<'_, '_> {
     fn inside(&mut self, object: Object, at: CSpan) -> Result<Object, Stop> {
         if self.guard.is_some()
             && object.at.is_none()
+            && object.within.is_none()
             && let Some(Ex::Const(index)) = object.indices.last()
         {
             let dimensions = &self.r.table(object.scope)[object.leaf].dimensions;
@@ -235,15 +250,12 @@ impl Lower<'_, '_> {
                 *index = self.load(&slot, at)?.ex;
             }
         }
-        if let Some(address) = object.at.take() {
-            object.at = Some(match is_const(&address).is_none() && !self.pure {
-                false => address,
-                true => {
-                    let slot = self.temporary(&CType::Int(Int::new(32, true)), at)?;
-                    self.store(&slot, int(address), at)?;
-                    self.load(&slot, at)?.ex
-                }
-            });
+        for number in [&mut object.at, &mut object.within].into_iter().flatten() {
+            if is_const(number).is_none() && !self.pure {
+                let slot = self.temporary(&CType::Int(Int::new(32, true)), at)?;
+                self.store(&slot, int(number.clone()), at)?;
+                *number = self.load(&slot, at)?.ex;
+            }
         }
         Ok(object)
     }

@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// The numbers that the stack has room for.
-const STACK: u32 = 1024;
+const STACK: u32 = 4096;
 
 /// The functions of a fragment that call themselves.
 #[derive(Debug, Default)]
@@ -208,12 +208,19 @@ impl Lower<'_, '_> {
             return Err(self.wrong(at, "the variables of a function that calls itself are too large"));
         }
         match &object.ty.clone() {
+            ty if self.is_union(ty) => self.scalars(&self.bytes_of(object), out, at),
             CType::Array(_, length) => {
                 (0..*length as i32).try_for_each(|index| self.scalars(&self.element(object, Ex::Const(index)), out, at))
             }
             CType::Struct(index) => {
                 let fields = self.r.c.structs[*index].fields.len();
                 (0..fields).try_for_each(|number| self.scalars(&self.field_at(object, *index, number), out, at))
+            }
+            ty if ty.is_wide() => {
+                // Each half is a number of its own.
+                let half = |leaf| Object { leaf, ty: CType::Int(Int::new(32, true)), ..object.clone() };
+                out.extend([half(object.leaf), half(object.leaf + 1)]);
+                Ok(())
             }
             _ => {
                 out.push(object.clone());

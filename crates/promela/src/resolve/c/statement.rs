@@ -203,7 +203,7 @@ impl Lower<'_, '_> {
 
     /// The initial value of a variable of a fragment. Without one it is zero, so that the same
     /// state always has the same successors.
-    fn start(&mut self, object: &Object, initializer: Option<&CNode<Initializer>>, at: CSpan) -> Result<(), Stop> {
+    pub(super) fn start(&mut self, object: &Object, initializer: Option<&CNode<Initializer>>, at: CSpan) -> Result<(), Stop> {
         match initializer.map(|initializer| &initializer.node) {
             None => self.fill(object, 0, at),
             Some(Initializer::Expression(expression)) => match object.ty {
@@ -211,7 +211,8 @@ impl Lower<'_, '_> {
                     let from = self.object(expression)?;
                     self.copy(object, &from, at)
                 }
-                CType::Pointer(_) => {
+                CType::Pointer(ref to) => {
+                    self.may_be_cast(expression, to, at)?;
                     let address = self.address(expression)?;
                     self.store(object, int(address), at)
                 }

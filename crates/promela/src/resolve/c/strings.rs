@@ -27,7 +27,7 @@ impl Lower<'_, '_> {
             return Ok(Text::Constant(bytes(&literal.node)));
         }
         let object = self.whole(e)?;
-        if object.at.is_some() {
+        if object.at.is_some() || object.within.is_some() {
             return Err(self.wrong(e.span, "a text is an array of characters here, and no pointer into one"));
         }
         match &object.ty {

@@ -110,6 +110,8 @@ impl CType {
 #[derive(Clone, Debug)]
 pub(in crate::resolve) struct Struct {
     pub fields: Vec<(String, CType)>,
+    /// All fields begin at the same byte.
+    pub union: bool,
 }
 
 /// The type of a variable, a field or a parameter, and its name.
@@ -121,6 +123,7 @@ impl Lower<'_, '_> {
         match ty {
             CType::Void | CType::Function(_) | CType::Int(_) | CType::Float(_) | CType::Pointer(_) => 1 + usize::from(ty.is_wide()),
             CType::Array(element, _) => self.leaves(element),
+            CType::Struct(index) if self.r.c.structs[*index].union => 1,
             CType::Struct(index) => self.r.c.structs[*index].fields.iter().map(|(_, ty)| self.leaves(ty)).sum(),
         }
     }
@@ -140,6 +143,11 @@ impl Lower<'_, '_> {
                 let mut dimensions = dimensions.to_vec();
                 dimensions.push(*length);
                 self.expand(name, element, &dimensions, out);
+            }
+            CType::Struct(index) if self.r.c.structs[*index].union => {
+                let mut dimensions = dimensions.to_vec();
+                dimensions.push(self.size(ty).0 as u32);
+                out.push((name.to_owned(), Scalar::Byte, dimensions));
             }
             CType::Struct(index) => {
                 for (field, ty) in &self.r.c.structs[*index].fields {
@@ -163,9 +171,10 @@ impl Lower<'_, '_> {
             }
             CType::Struct(index) => {
                 let (mut size, mut align) = (0u64, 1u64);
-                for (_, ty) in &self.r.c.structs[*index].fields {
+                let Struct { fields, union } = &self.r.c.structs[*index];
+                for (_, ty) in fields {
                     let (own, at) = self.size(ty);
-                    size = size.next_multiple_of(at.max(1)) + own;
+                    size = if *union { size.max(own) } else { size.next_multiple_of(at.max(1)) + own };
                     align = align.max(at);
                 }
                 (size.next_multiple_of(align), align)
@@ -173,9 +182,28 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// The field with a name: its number, after those of the unnamed structures around it.
+    pub(super) fn field_path(&self, structure: usize, name: &str) -> Option<Vec<usize>> {
+        let fields = &self.r.c.structs[structure].fields;
+        if let Some(number) = fields.iter().position(|(field, _)| field == name) {
+            return Some(vec![number]);
+        }
+        fields.iter().enumerate().find_map(|(number, field)| match field {
+            (unnamed, CType::Struct(inner)) if unnamed.is_empty() && *inner != structure => {
+                let mut path = self.field_path(*inner, name)?;
+                path.insert(0, number);
+                Some(path)
+            }
+            _ => None,
+        })
+    }
+
     /// The distance of a field from the beginning of its structure, in bytes.
     pub(super) fn offset(&self, structure: usize, number: usize) -> u64 {
         let mut offset = 0u64;
+        if self.r.c.structs[structure].union {
+            return offset;
+        }
         for (position, (_, ty)) in self.r.c.structs[structure].fields.iter().enumerate() {
             let (size, align) = self.size(ty);
             offset = offset.next_multiple_of(align.max(1));
@@ -268,9 +296,7 @@ impl Lower<'_, '_> {
 
     fn structure(&mut self, structure: &Node<lang_c::ast::StructType>) -> Result<CType, Stop> {
         let tag = structure.node.identifier.as_ref().map(|tag| tag.node.name.clone());
-        if structure.node.kind.node == StructKind::Union {
-            return Err(self.wrong_with(structure.span, "a `union` cannot be part of a state", "use a structure"));
-        }
+        let union = structure.node.kind.node == StructKind::Union;
         let Some(declarations) = &structure.node.declarations else {
             return Ok(CType::Struct(self.tagged(tag)));
         };
@@ -282,6 +308,10 @@ impl Lower<'_, '_> {
         for declaration in declarations {
             let StructDeclaration::Field(field) = &declaration.node else { continue };
             let base = self.qualified(&field.node.specifiers)?;
+            if let (CType::Struct(_), []) = (&base, field.node.declarators.as_slice()) {
+                self.storable(&base, declaration.span)?;
+                fields.push((String::new(), base.clone()));
+            }
             for declarator in &field.node.declarators {
                 let Some(inner) = &declarator.node.declarator else { continue };
                 let (name, mut ty) = self.declared(base.clone(), inner)?;
@@ -296,7 +326,7 @@ impl Lower<'_, '_> {
                 fields.push((name.unwrap_or_default(), ty));
             }
         }
-        self.r.c.structs[index].fields = fields;
+        self.r.c.structs[index] = Struct { fields, union };
         Ok(CType::Struct(index))
     }
 
@@ -310,7 +340,7 @@ impl Lower<'_, '_> {
         {
             return index;
         }
-        self.r.c.structs.push(Struct { fields: Vec::new() });
+        self.r.c.structs.push(Struct { fields: Vec::new(), union: false });
         let index = self.r.c.structs.len() - 1;
         self.r.c.tags.extend(tag.map(|tag| (tag, index)));
         index

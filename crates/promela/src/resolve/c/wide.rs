@@ -317,10 +317,15 @@ fn evaluated(op: Binary, x: u64, y: u64, number: Number) -> Option<Value> {
 
 /// The parts of an expression, up to a bound.
 pub(super) fn size(ex: &Ex) -> usize {
+    size_up_to(ex, 1000)
+}
+
+/// The number of its parts, counted up to a limit.
+pub(super) fn size_up_to(ex: &Ex, most: usize) -> usize {
     let (mut todo, mut count) = (vec![ex], 0);
     while let Some(ex) = todo.pop() {
         count += 1;
-        if count > 1000 {
+        if count > most {
             break;
         }
         match ex {

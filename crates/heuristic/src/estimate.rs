@@ -3,6 +3,7 @@
 use crate::automata::Automaton;
 use crate::formula::{Count, Formula, Maker, all};
 use crate::goals::{Goals, Site};
+use crate::steady::{Steady, moves_one_message};
 use crate::view::{Parts, Process, View};
 use bytecode::{AtomId, Layout, Mode, Op, ProcessId, Verified};
 use contract::{FAR, Heuristic};
@@ -117,20 +118,20 @@ pub(crate) struct GoalEdge {
 impl Estimator {
     /// Estimates the distance to `goal`.
     pub fn new(program: &Arc<Verified>, goal: Goal, combine: Combine) -> Result<Estimator, TooLarge> {
-        let graph = StepGraph::of(program)?;
+        let (graph, steady) = (StepGraph::of(program)?, Steady::of(program));
         let types = (0..program.program().processes.len()).filter_map(ProcessId::new);
         let automata: Vec<Automaton> = types.clone().map(|ty| Automaton::of(program, &graph, ty)).collect();
-        let goals: Vec<Goals> = types.map(|ty| Goals::of(program, &graph, &automata, ty, combine == Combine::Sum)).collect();
+        let goals: Vec<Goals> = types.map(|ty| Goals::of(program, &graph, &automata, &steady, ty, combine == Combine::Sum)).collect();
         let code = &program.program().code;
         // A sequence within one transition may send and receive many messages.
         let bursts = |op: &Op| matches!(op, Op::Step { mode: Mode::Invisible | Mode::Deterministic });
-        let one_by_one = !code.iter().any(bursts);
+        let one_by_one = !code.iter().any(bursts) && moves_one_message(&graph);
         let started = |ty: usize| goals.iter().any(|goals: &Goals| goals.starts[ty].is_some());
         let assertions_only = matches!(goal, Goal::Safety { errors: false, .. });
         let newborn =
             (0..automata.len()).map(|ty| started(ty).then(|| goals[ty].fewest_after_entry(&automata[ty], assertions_only))).collect();
         let (claims, edges) = match &goal {
-            Goal::Automaton { edges } => claims(program, edges, &automata),
+            Goal::Automaton { edges } => claims(program, edges, &automata, &steady),
             Goal::Safety { .. } | Goal::State { .. } => Default::default(),
         };
         let targets = match &goal {
@@ -160,10 +161,13 @@ impl Inner {
     }
 
     /// The fewest steps of a process to one of the sites, including those until its condition
-    /// holds.
-    fn nearest(&self, sites: &[Site], count: &Count<'_>, at: usize) -> u32 {
+    /// holds. If they are at most `enough`, any such number will do.
+    fn nearest(&self, sites: &[Site], count: &Count<'_>, at: usize, enough: u32) -> u32 {
         let mut best = FAR;
         for site in sites {
+            if best <= enough {
+                break;
+            }
             let way = site.distances.get(at).copied().unwrap_or(0);
             if way < best {
                 best = best.min(self.combine.of([way, count.distance(&site.condition)].into_iter()));
@@ -173,11 +177,15 @@ impl Inner {
     }
 
     fn deadlock(&self, state: &[u8], parts: &Parts) -> u32 {
-        let each = parts.processes.iter().enumerate().map(|(me, process)| {
+        let mut all = 0;
+        for (me, process) in parts.processes.iter().enumerate() {
             let count = self.count(state, parts, Some(me), &self.pool);
-            self.nearest(&self.goals[process.ty.index()].stuck, &count, process.location.index())
-        });
-        self.combine.of(each)
+            // A process that is nearer than the farthest one so far does not change the maximum.
+            let enough = if self.combine == Combine::Max { all } else { 0 };
+            let own = self.nearest(&self.goals[process.ty.index()].stuck, &count, process.location.index(), enough);
+            all = self.combine.of([all, own].into_iter());
+        }
+        all
     }
 
     fn failure(&self, state: &[u8], parts: &Parts, assertions: bool, errors: bool) -> u32 {
@@ -190,7 +198,7 @@ impl Inner {
             }
             if assertions && !goals.assertions.is_empty() {
                 let count = self.count(state, parts, Some(me), &self.pool);
-                best = best.min(self.nearest(&goals.assertions, &count, at));
+                best = best.min(self.nearest(&goals.assertions, &count, at, 0));
             }
         }
         // Processes that do not exist yet can fail too.
@@ -276,7 +284,7 @@ impl Inner {
 const MOST_EDGES: usize = 512;
 
 /// For each state of an automaton, the goal edges that can be reached from it; and all goal edges.
-fn claims(program: &Verified, edges: &[Edge], automata: &[Automaton]) -> (Vec<Vec<Claim>>, Vec<GoalEdge>) {
+fn claims(program: &Verified, edges: &[Edge], automata: &[Automaton], steady: &Steady) -> (Vec<Vec<Claim>>, Vec<GoalEdge>) {
     let facts = Facts::of(program);
     let states = edges.iter().flat_map(|edge| [Some(edge.source), edge.target]).flatten().max().map_or(0, |most| usize::from(most) + 1);
     let mut claims: Vec<Vec<Claim>> = (0..states).map(|_| Vec::new()).collect();
@@ -302,7 +310,7 @@ fn claims(program: &Verified, edges: &[Edge], automata: &[Automaton]) -> (Vec<Ve
         }
         let term = |atom: AtomId, expected: bool| -> Option<(Arc<Pool>, Formula)> {
             let (graph, expr) = StepGraph::of_atom(program, &facts, atom).ok()?;
-            let formula = Maker { pool: graph.pool(), automata }.of_expr(expr, expected);
+            let formula = Maker { pool: graph.pool(), automata, steady }.of_expr(expr, expected);
             Some((Arc::new(graph.pool().clone()), all(vec![formula])))
         };
         let all = goal.required.iter().map(|&atom| (atom, true)).chain(goal.forbidden.iter().map(|&atom| (atom, false)));

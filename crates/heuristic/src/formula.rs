@@ -5,9 +5,14 @@
 //! terms need more steps: a channel that is to be empty must lose its messages one by one, a
 //! process must move from location to location. The distance of a disjunction is that of its
 //! nearest side; the distances of a conjunction are combined by their maximum or by their sum.
+//!
+//! If a step can change which channel or which process a term is about, it may hold one step later,
+//! whatever the channel contains now and wherever the process is. So only terms about the same
+//! channel or process for ever (they are *steady*) need more than one step, except in sums.
 
 use crate::automata::Automaton;
 use crate::estimate::Combine;
+use crate::steady::Steady;
 use crate::view::View;
 use bytecode::{FieldMask, Location, ProcessId, Receive};
 use contract::FAR;
@@ -25,14 +30,16 @@ pub(crate) enum Formula {
     Value(ExprId, bool),
     /// A number compares with another.
     Compare(Binary, ExprId, ExprId),
+    /// The length of a channel compares with a constant.
+    Length { op: Binary, left: ExprId, right: ExprId, steady: bool },
     /// A buffered channel is full, or is not.
-    Full(ExprId, bool),
+    Full { channel: ExprId, expected: bool, steady: bool },
     /// It is empty, or is not.
-    Empty(ExprId, bool),
+    Empty { channel: ExprId, expected: bool, steady: bool },
     /// A receive finds no message.
-    NoMessage { channel: ExprId, mask: FieldMask, wanted: Vec<ExprId>, how: Receive },
+    NoMessage { channel: ExprId, mask: FieldMask, wanted: Vec<ExprId>, how: Receive, steady: bool },
     /// The process with a number, which is of a type, is at a location.
-    At { process: ExprId, ty: ProcessId, location: Location, distances: Arc<[u32]> },
+    At { process: ExprId, ty: ProcessId, location: Location, distances: Arc<[u32]>, steady: bool },
     /// All hold.
     All(Vec<Formula>),
     /// One holds.
@@ -47,6 +54,7 @@ const MOST_WEIGHT: u32 = 512;
 pub(crate) struct Maker<'a> {
     pub pool: &'a Pool,
     pub automata: &'a [Automaton],
+    pub steady: &'a Steady,
 }
 
 impl Maker<'_> {
@@ -73,16 +81,37 @@ impl Maker<'_> {
             Expr::Binary(Binary::Ne, a, b) if self.pool.constant(*b) == Some(0) => self.of_expr(*a, expected),
             Expr::Binary(Binary::Eq, a, b) if self.pool.constant(*b) == Some(0) => self.of_expr(*a, !expected),
             Expr::Binary(op, a, b) => match if expected { Some(*op) } else { opposite(*op) } {
-                Some(op @ (Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge)) => Formula::Compare(op, *a, *b),
+                Some(op @ (Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge)) => self.comparison(op, *a, *b),
                 _ => Formula::Value(expr, expected),
             },
-            Expr::Channel(ChannelQuery::Empty, channel, _) => Formula::Empty(*channel, expected),
-            Expr::Channel(ChannelQuery::Full, channel, _) => Formula::Full(*channel, expected),
+            Expr::Channel(ChannelQuery::Empty, channel, _) => {
+                Formula::Empty { channel: *channel, expected, steady: self.is_steady(*channel) }
+            }
+            Expr::Channel(ChannelQuery::Full, channel, _) => {
+                Formula::Full { channel: *channel, expected, steady: self.is_steady(*channel) }
+            }
             Expr::IsAt(process, ty, Some(location)) if expected => {
                 let distances = self.automata[ty.index()].distances_by_number(*location).into();
-                Formula::At { process: *process, ty: *ty, location: *location, distances }
+                Formula::At { process: *process, ty: *ty, location: *location, distances, steady: self.is_steady(*process) }
             }
             _ => Formula::Value(expr, expected),
+        }
+    }
+
+    fn is_steady(&self, expr: ExprId) -> bool {
+        self.steady.is_steady(self.pool, expr)
+    }
+
+    fn comparison(&self, op: Binary, left: ExprId, right: ExprId) -> Formula {
+        let channel = |expr: ExprId| match self.pool.get(expr) {
+            Expr::Channel(ChannelQuery::Length, channel, _) => Some(*channel),
+            _ => None,
+        };
+        let constant = |expr: ExprId| self.pool.constant(expr).is_some();
+        match (channel(left), channel(right)) {
+            (Some(channel), _) if constant(right) => Formula::Length { op, left, right, steady: self.is_steady(channel) },
+            (_, Some(channel)) if constant(left) => Formula::Length { op, left, right, steady: self.is_steady(channel) },
+            _ => Formula::Compare(op, left, right),
         }
     }
 
@@ -102,9 +131,13 @@ impl Maker<'_> {
                 all(vec![self.of_expr(*c, false), self.blocked(graph, *b)]),
             ]),
             Node::Guard(c, next) => any(vec![self.of_expr(*c, false), self.blocked(graph, *next)]),
-            Node::Do(Effect::Send { channel, .. }, next) => any(vec![Formula::Full(*channel, true), later(graph, *next)]),
+            Node::Do(Effect::Send { channel, .. }, next) => {
+                let full = Formula::Full { channel: *channel, expected: true, steady: self.is_steady(*channel) };
+                any(vec![full, later(graph, *next)])
+            }
             Node::Do(Effect::Receive { channel, mask, wanted, how, .. }, next) => {
-                let none = Formula::NoMessage { channel: *channel, mask: *mask, wanted: wanted.clone(), how: *how };
+                let steady = self.is_steady(*channel);
+                let none = Formula::NoMessage { channel: *channel, mask: *mask, wanted: wanted.clone(), how: *how, steady };
                 any(vec![none, later(graph, *next)])
             }
             Node::Do(effect, next) if effect.writes() => later(graph, *next),
@@ -187,34 +220,33 @@ impl Count<'_> {
             }
             Formula::Unknown => 0,
             Formula::Value(expr, expected) => unless(value(*expr).map(|value| (value != 0) == *expected)),
-            Formula::Compare(op, a, b) => {
-                let (Some(left), Some(right)) = (value(*a), value(*b)) else { return 0 };
-                if op.apply(left, right) != 0 {
-                    return 0;
-                }
-                let is_length = |expr: ExprId| matches!(self.pool.get(expr), Expr::Channel(ChannelQuery::Length, ..));
-                let constant = |expr: ExprId| self.pool.constant(expr).is_some();
-                if is_length(*a) && constant(*b) || constant(*a) && is_length(*b) { self.messages(gap(*op, left, right)) } else { 1 }
+            Formula::Compare(op, a, b) => match (value(*a), value(*b)) {
+                (Some(left), Some(right)) => u32::from(op.apply(left, right) == 0),
+                _ => 0,
+            },
+            Formula::Length { op, left, right, steady } => {
+                let (Some(left), Some(right)) = (value(*left), value(*right)) else { return 0 };
+                if op.apply(left, right) != 0 { 0 } else { self.messages(gap(*op, left, right), *steady) }
             }
-            Formula::Full(channel, expected) => match value(*channel).and_then(|number| self.view.channel(number)) {
+            Formula::Full { channel, expected, steady } => match value(*channel).and_then(|number| self.view.channel(number)) {
                 Some((length, capacity)) if capacity > 0 => match expected {
-                    true => self.messages((capacity - length) as u32),
+                    true => self.messages((capacity - length) as u32, *steady),
                     false => u32::from(length == capacity),
                 },
                 _ => 0,
             },
-            Formula::Empty(channel, expected) => match value(*channel).and_then(|number| self.view.channel(number)) {
+            Formula::Empty { channel, expected, steady } => match value(*channel).and_then(|number| self.view.channel(number)) {
                 Some((length, capacity)) if capacity > 0 => match expected {
-                    true => self.messages(length as u32),
+                    true => self.messages(length as u32, *steady),
                     false => u32::from(length == 0),
                 },
                 _ => 0,
             },
-            Formula::NoMessage { channel, mask, wanted, how } => {
+            Formula::NoMessage { channel, mask, wanted, how, steady } => {
                 let Some(number) = value(*channel) else { return 0 };
                 let Some((length, 1..)) = self.view.channel(number) else { return 0 };
                 if mask.is_empty() {
-                    return self.messages(length as u32);
+                    return self.messages(length as u32, *steady);
                 }
                 let Some(wanted) = wanted.iter().map(|&field| value(field)).collect::<Option<Vec<i32>>>() else { return 0 };
                 match self.view.matching(number, *mask, &wanted, *how) {
@@ -223,22 +255,24 @@ impl Count<'_> {
                     _ => 0,
                 }
             }
-            Formula::At { process, ty, distances, .. } => {
+            Formula::At { process, ty, distances, steady, .. } => {
                 let Some(number) = value(*process) else { return 0 };
-                match usize::try_from(number).ok().and_then(|number| self.view.parts.processes.get(number)) {
+                let steps = match usize::try_from(number).ok().and_then(|number| self.view.parts.processes.get(number)) {
                     Some(found) if found.ty == *ty => distances.get(found.location.index()).copied().unwrap_or(0),
                     // The process must be started first.
                     _ => 1,
-                }
+                };
+                if *steady || self.combine == Combine::Sum { steps } else { steps.min(1) }
             }
             Formula::All(terms) => self.combine.of(terms.iter().map(|term| self.distance(term))),
             Formula::Any(terms) => terms.iter().map(|term| self.distance(term)).min().unwrap_or(FAR),
         }
     }
 
-    /// Steps to send or receive so many messages.
-    fn messages(&self, count: u32) -> u32 {
-        if self.one_by_one || self.combine == Combine::Sum { count } else { count.min(1) }
+    /// Steps to send or receive so many messages through a channel, which is the same for ever if
+    /// `steady`.
+    fn messages(&self, count: u32, steady: bool) -> u32 {
+        if self.one_by_one && steady || self.combine == Combine::Sum { count } else { count.min(1) }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::automata::Automaton;
 use crate::formula::{Formula, Maker};
+use crate::steady::Steady;
 use bytecode::{Location, Op, ProcessId, Verified};
 use contract::FAR;
 use std::collections::HashSet;
@@ -41,8 +42,8 @@ const DANGER: &str = "danger";
 impl Goals {
     /// The goals of a type. `marks` says whether the user's labels are used: a deadlock can be
     /// elsewhere.
-    pub fn of(program: &Verified, graph: &StepGraph, automata: &[Automaton], ty: ProcessId, marks: bool) -> Goals {
-        let maker = Maker { pool: graph.pool(), automata };
+    pub fn of(program: &Verified, graph: &StepGraph, automata: &[Automaton], steady: &Steady, ty: ProcessId, marks: bool) -> Goals {
+        let maker = Maker { pool: graph.pool(), automata, steady };
         let automaton = &automata[ty.index()];
         let locations: Vec<Location> = (0..automaton.len()).filter_map(Location::new).collect();
         // Tables for all locations of a very large type would take too much memory.

@@ -16,6 +16,7 @@ mod estimate;
 mod explain;
 mod formula;
 mod goals;
+mod steady;
 mod view;
 
 pub use estimate::{Combine, Edge, Estimator, Goal};

@@ -174,6 +174,80 @@ fn no_estimate_is_too_great_on_random_models() {
     assert!(tally.violated > 100 && tally.telling > 100, "{tally:?}");
 }
 
+/// Channels that are chosen by a variable. A step that changes the variable may change the length
+/// from none to all messages.
+const CHOSEN: [(&str, &str); 6] = [
+    (
+        "the length that an assertion asks for",
+        "chan q[2] = [3] of { byte }; byte i;
+active proctype A() { q[1]!1; q[1]!1; q[1]!1; i = 1 }
+active proctype B() { assert(len(q[i]) != 3) }",
+    ),
+    (
+        "a constant on the left, and a channel in a variable",
+        "chan a = [3] of { byte }; chan b = [3] of { byte }; chan c;
+active proctype A() { c = a; b!1; b!1; c = b }
+active proctype B() { do :: assert(2 > len(c)) od }",
+    ),
+    (
+        "a full channel",
+        "chan q[2] = [3] of { byte }; byte i;
+active proctype A() { q[1]!1; q[1]!1; q[1]!1; i = 1 }
+active proctype B() { do :: assert(nfull(q[i])) od }",
+    ),
+    (
+        "an empty channel",
+        "chan q[2] = [4] of { byte }; byte i;
+active proctype A() { q[0]!1; q[0]!1; q[0]!1; i = 1 }
+active proctype B() { len(q[0]) == 3; do :: assert(nempty(q[i])) od }",
+    ),
+    (
+        "a send that blocks",
+        "chan q[2] = [3] of { byte }; byte i;
+active proctype A() { q[1]!1; q[1]!1; q[1]!1; i = 1 }
+active proctype B() { q[i]!7; q[i]!7 }",
+    ),
+    (
+        "a receive that blocks",
+        "chan q[2] = [3] of { byte }; byte i;
+active proctype A() { q[0]!1; q[0]!1; q[0]!1; i = 1 }
+active proctype B() { i == 1 -> q[i]?_ }",
+    ),
+];
+
+#[test]
+fn a_step_may_change_which_channel_is_asked_about() {
+    for (what, text) in CHOSEN {
+        let program = languages::testing::promela(text).unwrap_or_else(|| panic!("{what}: a model"));
+        let mut tally = Tally::default();
+        compare(what, &program, &mut tally);
+        assert!(tally.compared > 0 && tally.violated > 0, "{what}: {tally:?}");
+    }
+}
+
+/// A step of byte-code may send several messages.
+#[test]
+fn a_step_may_send_several_messages() {
+    let text = "channel queue = [4] of { byte }
+process Producer() {
+produce:
+    LDC queue
+    LDC 1
+    SEND 1
+    LDC queue
+    LDC 2
+    SEND 1
+    STEP N
+    JMP produce
+}
+start Producer
+";
+    let program = languages::testing::compile("several.epa", text, &[]).expect("a good program");
+    let mut tally = Tally::default();
+    compare("several messages", &program, &mut tally);
+    assert!(tally.violated > 0, "{tally:?}");
+}
+
 /// Random models of Promela with few states and without an end, by their seeds.
 fn endless(seeds: std::ops::Range<u64>) -> Vec<(String, Arc<Verified>)> {
     let programs = seeds.filter_map(|seed| {

@@ -27,23 +27,46 @@ pub fn parse(text: &str) -> Vec<Vec<Signed>> {
 }
 
 fn sum(text: &str) -> Vec<Signed> {
-    let parts = split(text, |c| matches!(c, '+' | '-'));
-    let terms: Vec<Signed> = parts
-        .iter()
-        .filter(|(_, part)| !part.trim().is_empty())
-        .map(|(sign, part)| Signed {
-            negative: *sign == Some('-'),
-            term: special(part.trim()).unwrap_or(Term::Expression(part.trim().to_owned())),
+    let whole = || vec![Signed { negative: false, term: Term::Expression(text.trim().to_owned()) }];
+    let mut terms = Vec::new();
+    // A sign after a sign, or at the beginning, belongs to what follows.
+    let (mut negative, mut missing) = (false, false);
+    for (sign, part) in split(text, |c| matches!(c, '+' | '-')) {
+        negative = (sign == Some('-')) != (missing && negative);
+        missing = part.trim().is_empty();
+        if !missing {
+            terms.push(Signed { negative, term: special(part.trim()).unwrap_or(Term::Expression(part.trim().to_owned())) });
+        }
+    }
+    let is_expression = |signed: &Signed| matches!(signed.term, Term::Expression(_));
+    // In `a == b + order(P)` the sum is a part of the comparison. So this is no sum, and the
+    // language rejects it.
+    let is_loose = |signed: &Signed| matches!(&signed.term, Term::Expression(text) if has_loose_operator(text));
+    if missing || terms.iter().all(is_expression) || terms.iter().any(is_loose) { whole() } else { terms }
+}
+
+/// Whether an expression has an operator outside brackets that binds less than a sum.
+fn has_loose_operator(text: &str) -> bool {
+    let word = |word: &str| matches!(word.to_ascii_uppercase().as_str(), "AND" | "OR");
+    let loose = |part: &str| part.contains(['=', '<', '>', '&', '|', '^', '?', ':', '#']) || part.split_whitespace().any(word);
+    // `:` in `P[1]:x` and `::` are no operators.
+    let mut depth = 0;
+    let outside: String = text
+        .replace("::", "  ")
+        .chars()
+        .map(|c| {
+            depth += i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'));
+            if depth > 0 { '_' } else { c }
         })
         .collect();
-    if terms.iter().all(|signed| matches!(signed.term, Term::Expression(_))) {
-        return vec![Signed { negative: false, term: Term::Expression(text.trim().to_owned()) }];
-    }
-    terms
+    loose(&outside.replace("]:", "  "))
 }
 
 fn special(text: &str) -> Option<Term> {
-    let inside = |word: &str| text.strip_prefix(word)?.trim_start().strip_prefix('(')?.strip_suffix(')').map(|name| name.trim().to_owned());
+    let inside = |word: &str| {
+        let name = text.strip_prefix(word)?.trim_start().strip_prefix('(')?.strip_suffix(')')?.trim();
+        (!name.contains(['(', ')'])).then(|| name.to_owned())
+    };
     inside("sum").map(Term::Array).or_else(|| inside("order").map(Term::Order))
 }
 
@@ -96,6 +119,43 @@ mod tests {
         let array = Signed { negative: false, term: Term::Array("x".to_owned()) };
         assert_eq!(parse("a - order( P ) + sum(x)"), [vec![expression("a"), order, array]]);
         assert_eq!(parse("f(a, b) + 1"), [[expression("f(a, b) + 1")]]);
+        assert_eq!(parse("P[1]:x + sum(a)").concat().len(), 2);
+    }
+
+    #[test]
+    fn signs_after_signs_count() {
+        for (text, negative) in [
+            ("-sum(x)", vec![true]),
+            ("+sum(x)", vec![false]),
+            ("- -sum(x)", vec![false]),
+            ("a - -sum(x)", vec![false, false]),
+            ("a + -sum(x)", vec![false, true]),
+            ("a - +sum(x) - b", vec![false, true, true]),
+            ("a - - -sum(x)", vec![false, true]),
+        ] {
+            let signs: Vec<bool> = parse(text).concat().iter().map(|signed| signed.negative).collect();
+            assert_eq!(signs, negative, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sum_inside_a_comparison_is_no_sum() {
+        for text in [
+            "a == b + order(P)",
+            "order(P) + 1 < b",
+            "a -> b + sum(x) : 0",
+            "a & 1 + sum(x)",
+            "a AND b + order(P)",
+            "sum(x) +",
+            "sum(x) -",
+            "order(P) == 1",
+        ] {
+            let whole = Signed { negative: false, term: Term::Expression(text.to_owned()) };
+            assert_eq!(parse(text), [[whole]], "{text}");
+        }
+        for text in ["(a == b) + order(P)", "q[a < b] + sum(x)", "P[0]:x - P[1]:y + order(P)", "!a + order(P)", "a * 2 + sum(x)"] {
+            assert!(parse(text).concat().len() > 1, "{text}");
+        }
     }
 
     #[test]

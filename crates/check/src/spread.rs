@@ -92,7 +92,7 @@ pub struct Spread {
 
 impl Default for Spread {
     fn default() -> Self {
-        Spread { owner: Owner::State, remembered: 1 << 18, lookahead: false, cycles: FarCycles::Auto, start: FarStart::Equal }
+        Spread { owner: Owner::State, remembered: 1 << 12, lookahead: false, cycles: FarCycles::Auto, start: FarStart::Equal }
     }
 }
 

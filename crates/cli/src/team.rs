@@ -48,7 +48,7 @@ pub struct TeamArguments {
     #[arg(long, value_name = "NAME", value_parser = one_of::<FarCycles>())]
     pub distributed_cycles: Option<FarCycles>,
     /// The number of sent states that a worker remembers, so that it does not send them again. They
-    /// take at most a thirty-second of its memory [default: 262144]
+    /// take at most a thirty-second of its memory [default: 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1 << 24))]
     pub remember: Option<u32>,
     /// Before a process sends a state, it searches the state's successors for its own states, which

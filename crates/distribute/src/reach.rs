@@ -76,7 +76,7 @@ pub struct Thrift {
 
 impl Default for Thrift {
     fn default() -> Self {
-        Thrift { remembered: 1 << 18, lookahead: false }
+        Thrift { remembered: 1 << 12, lookahead: false }
     }
 }
 

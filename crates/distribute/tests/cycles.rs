@@ -64,7 +64,11 @@ fn case(seed: u64) -> Case {
 /// The part of a state that makes a worker its owner: bytes that hash to it.
 fn part(case: &Case) -> PartOf {
     let words: Vec<Vec<u8>> = (0..case.workers as u32)
-        .map(|worker| (0_u32..).map(|word| word.to_le_bytes().to_vec()).find(|word| store::owner(word, case.workers as u32) == worker))
+        .map(|worker| {
+            (0_u32..)
+                .map(|word| word.to_le_bytes().to_vec())
+                .find(|word| store::owner_of_hash(store::owner_hash(word), case.workers as u32) == worker)
+        })
         .map(Option::unwrap)
         .collect();
     let owner = case.owner.clone();

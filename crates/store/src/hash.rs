@@ -80,19 +80,15 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     hash_seeded(bytes, 0)
 }
 
-/// The owner of a state among `owners` owners (at least one). It is the same on every machine. It
-/// does not depend on where a store puts the state.
-pub fn owner(state: &[u8], owners: u32) -> u32 {
-    owner_of_hash(owner_hash(state), owners)
-}
-
-/// The hash that determines the owner of a state, for callers that need it for more than that.
+/// The hash that determines the owner of a state. It is the same on every machine. It does not
+/// depend on where a store puts the state.
 #[inline]
 pub fn owner_hash(state: &[u8]) -> u64 {
     hash_seeded(state, OWNER_SEED)
 }
 
-/// The owner of a state with this [`owner_hash`]. It depends on the upper bits of the hash most.
+/// The owner, among `owners` owners (at least one), of a state with this [`owner_hash`]. The upper
+/// bits of the hash decide, so the lower ones may be used for other purposes.
 #[inline]
 pub fn owner_of_hash(hash: u64, owners: u32) -> u32 {
     ((u128::from(hash) * u128::from(owners.max(1))) >> 64) as u32

@@ -43,7 +43,7 @@ pub use allocator::return_freed_memory;
 pub use bits::{Bits, BitsReport, BitsWorker};
 pub use cache::{Cache, CacheWorker};
 pub use compact::{Compact, CompactWorker};
-pub use hash::{hash_bytes, hash_seeded, owner, owner_hash, owner_of_hash};
+pub use hash::{hash_bytes, hash_seeded, owner_hash, owner_of_hash};
 pub use hashes::{Hashes, HashesWorker};
 pub use layers::{Layers, LayersWorker};
 pub use marked::{Marked, MarkedWorker};

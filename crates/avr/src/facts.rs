@@ -201,9 +201,14 @@ impl Facts {
                 }
                 match node.insn {
                     Some(Insn::Push { .. }) => stack.push(Slot::Push(at)),
-                    Some(Insn::Pop { .. }) => match stack.pop() {
+                    Some(Insn::Pop { d }) => match stack.pop() {
                         Some(Slot::Push(push)) => {
                             matched.entry(at).or_default().insert(push);
+                            // A byte that comes back elsewhere is no saved register, but perhaps an
+                            // argument that a called function has read.
+                            if !matches!(flow.nodes[&push].insn, Some(Insn::Push { r }) if r == d) {
+                                escaped.insert(push);
+                            }
                         }
                         Some(Slot::Frame) => {
                             unknown.insert(at);

@@ -611,7 +611,9 @@ impl Emitter<'_> {
             }
             this.code.and(i32::from(this.image.chip.eeprom) - 1);
         };
-        let (no_read, no_write) = (self.code.mark(), self.code.mark());
+        let (no_read, no_write, end) = (self.code.mark(), self.code.mark(), self.code.mark());
+        // A program that never uses the data register reads nothing, and writes the zero that the
+        // register has after a reset.
         if let Some(data) = data {
             self.code.push(T0);
             self.code.and(EERE);
@@ -620,35 +622,37 @@ impl Emitter<'_> {
             self.code.op(Op::Ldgx { var: eeprom });
             self.code.op(Op::Stg { var: data });
             self.code.place(no_read);
-            // A write needs the permission that an earlier write gave.
-            self.code.push(T0);
-            self.code.and(EEPE);
-            self.code.jump_zero(no_write);
-            self.code.op(Op::Ldg { var });
-            self.code.and(EEMPE);
-            self.code.jump_zero(no_write);
-            self.code.op(Op::Ldg { var: data });
-            if self.image.chip.erases_alone {
-                self.write_as_asked(&address, eeprom);
-            }
-            address(self);
-            self.code.op(Op::Stgx { var: eeprom });
-            self.code.push(T0);
-            self.code.and(0xff & !(EERE | EEMPE));
-            self.code.pop(T0);
-            self.code.push(T0);
-            self.code.op(Op::Stg { var });
-            let end = self.code.mark();
-            self.code.jump(end);
-            self.code.place(no_write);
-            self.code.push(T0);
-            self.code.and(0xff & !(EERE | EEPE));
-            self.code.op(Op::Ldg { var });
-            self.code.and(EEPE);
-            self.code.op(Op::Or {});
-            self.code.op(Op::Stg { var });
-            self.code.place(end);
         }
+        // A write needs the permission that an earlier write gave.
+        self.code.push(T0);
+        self.code.and(EEPE);
+        self.code.jump_zero(no_write);
+        self.code.op(Op::Ldg { var });
+        self.code.and(EEMPE);
+        self.code.jump_zero(no_write);
+        match data {
+            Some(data) => self.code.op(Op::Ldg { var: data }),
+            None => self.code.c(0),
+        }
+        if self.image.chip.erases_alone {
+            self.write_as_asked(&address, eeprom);
+        }
+        address(self);
+        self.code.op(Op::Stgx { var: eeprom });
+        self.code.push(T0);
+        self.code.and(0xff & !(EERE | EEMPE));
+        self.code.pop(T0);
+        self.code.push(T0);
+        self.code.op(Op::Stg { var });
+        self.code.jump(end);
+        self.code.place(no_write);
+        self.code.push(T0);
+        self.code.and(0xff & !(EERE | EEPE));
+        self.code.op(Op::Ldg { var });
+        self.code.and(EEPE);
+        self.code.op(Op::Or {});
+        self.code.op(Op::Stg { var });
+        self.code.place(end);
     }
 
     /// Replaces the byte on top, which is to be written to the EEPROM: if the mode in T0 is erasing

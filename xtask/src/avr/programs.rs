@@ -428,6 +428,8 @@ impl Maker {
         if constant == "const " {
             text = text.replace("*const p", "*p");
         }
+        // Optimisation of the whole program would remove variables that nothing uses.
+        let text = text.lines().map(|line| format!("__attribute__((used)) {line}\n")).collect();
         (text, named)
     }
 

@@ -112,9 +112,9 @@ int __put_number(char *to, int n, int most, N v, int minus, int base, int letter
 }
 "#;
 
-/// Whether a function is one of those for memory.
+/// Whether a function is one of those that allocate memory or give it back.
 pub(super) fn is_own(name: &str) -> bool {
-    ["malloc", "calloc", "realloc", "strdup", "free", "memcpy", "memmove", "memset", "memcmp"].contains(&name)
+    ["malloc", "calloc", "realloc", "strdup", "free"].contains(&name)
 }
 
 impl Lower<'_, '_> {

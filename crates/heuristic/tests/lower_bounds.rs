@@ -175,8 +175,8 @@ fn no_estimate_is_too_great_on_random_models() {
 }
 
 /// Channels that are chosen by a variable. A step that changes the variable may change the length
-/// from none to all messages. The variable has one bit, so that no index is out of range: a possible
-/// run-time error would be nearer than everything else.
+/// from none to all messages. The variable has one bit, so that no index is out of range; otherwise
+/// a possible run-time error would be nearer than everything else.
 const CHOSEN: [(&str, &str); 7] = [
     (
         "a longer way that seems nearer",

@@ -69,18 +69,11 @@ impl CtlForm {
     /// The form of a formula, and the text of its expression; `None` if it has none of the four
     /// forms.
     pub fn of(text: &str) -> Option<(CtlForm, &str)> {
-        let mut rest = text.trim();
+        let mut rest = unwrapped(text.trim());
         let mut quantifiers = Vec::new();
-        while let Some(behind) = rest.strip_prefix("AG").or_else(|| rest.strip_prefix("EF")) {
-            // A name may begin with these letters.
-            let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-                || behind.starts_with("AG")
-                || behind.starts_with("EF");
-            if !ends {
-                break;
-            }
+        while let Some(behind) = behind_quantifier(rest) {
             quantifiers.push(&rest[..2]);
-            rest = behind.trim_start();
+            rest = unwrapped(behind.trim_start());
         }
         let form = match quantifiers[..] {
             ["EF"] => CtlForm::Possibly,
@@ -91,6 +84,39 @@ impl CtlForm {
         };
         (!rest.is_empty()).then_some((form, rest))
     }
+}
+
+/// The text behind the quantifiers at the beginning, if there are any.
+fn behind_quantifier(text: &str) -> Option<&str> {
+    let behind = text.strip_prefix("AG").or_else(|| text.strip_prefix("EF"))?;
+    // A name may begin with these letters.
+    let ends = !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') || behind.starts_with("AG") || behind.starts_with("EF");
+    ends.then_some(behind)
+}
+
+/// The most brackets around a formula that are taken away.
+const MOST_BRACKETS: usize = 64;
+
+/// The text without brackets around a formula with quantifiers, as in `AG (EF p)`.
+fn unwrapped(text: &str) -> &str {
+    let mut inner = text;
+    for _ in 0..MOST_BRACKETS {
+        if behind_quantifier(inner).is_some() {
+            return inner;
+        }
+        let inside = inner.strip_prefix('(').and_then(|inside| inside.strip_suffix(')')).map(str::trim);
+        let Some(inside) = inside else { break };
+        let mut depth = 0_i64;
+        let closed = inside.chars().all(|c| {
+            depth += i64::from(c == '(') - i64::from(c == ')');
+            depth >= 0
+        });
+        if !closed || depth != 0 {
+            break;
+        }
+        inner = inside;
+    }
+    text
 }
 
 /// A path that shows that a formula holds.
@@ -333,10 +359,15 @@ mod tests {
             ("AGEF p", CtlForm::AlwaysPossibly, "p"),
             (" EF AG(x > 0) ", CtlForm::PossiblyAlways, "(x > 0)"),
             ("EF EFFORT", CtlForm::Possibly, "EFFORT"),
+            ("AG (EF p)", CtlForm::AlwaysPossibly, "p"),
+            ("(AG( EF ( (a) || (b))) )", CtlForm::AlwaysPossibly, "( (a) || (b))"),
+            ("((EF (AG (a && (b || c)))))", CtlForm::PossiblyAlways, "(a && (b || c))"),
+            ("AG (a) && (b)", CtlForm::Always, "(a) && (b)"),
+            ("AG (EF_ > 0)", CtlForm::Always, "(EF_ > 0)"),
         ] {
             assert_eq!(CtlForm::of(text), Some((form, rest)), "{text}");
         }
-        for text in ["", "EF", "AG AG p", "AX p", "EFp", "p", "EF AG EF p"] {
+        for text in ["", "EF", "AG AG p", "AX p", "EFp", "p", "EF AG EF p", "(AG p) && (EF q)", "(AG p", "(p)", "()", "((AG))"] {
             assert_eq!(CtlForm::of(text), None, "{text}");
         }
     }

@@ -175,11 +175,19 @@ fn no_estimate_is_too_great_on_random_models() {
 }
 
 /// Channels that are chosen by a variable. A step that changes the variable may change the length
-/// from none to all messages.
-const CHOSEN: [(&str, &str); 6] = [
+/// from none to all messages. The variable has one bit, so that no index is out of range; otherwise
+/// a possible run-time error would be nearer than everything else.
+const CHOSEN: [(&str, &str); 7] = [
+    (
+        "a longer way that seems nearer",
+        "chan q[2] = [5] of { byte }; bit i; byte n;
+active proctype A() { q[1]!1; q[1]!1; q[1]!1; i = 1 }
+active proctype B() { assert(len(q[i]) != 3) }
+active proctype C() { n++; n++; n++; n++; n++; assert(n != 5) }",
+    ),
     (
         "the length that an assertion asks for",
-        "chan q[2] = [3] of { byte }; byte i;
+        "chan q[2] = [3] of { byte }; bit i;
 active proctype A() { q[1]!1; q[1]!1; q[1]!1; i = 1 }
 active proctype B() { assert(len(q[i]) != 3) }",
     ),
@@ -191,25 +199,25 @@ active proctype B() { do :: assert(2 > len(c)) od }",
     ),
     (
         "a full channel",
-        "chan q[2] = [3] of { byte }; byte i;
+        "chan q[2] = [3] of { byte }; bit i;
 active proctype A() { q[1]!1; q[1]!1; q[1]!1; i = 1 }
 active proctype B() { do :: assert(nfull(q[i])) od }",
     ),
     (
         "an empty channel",
-        "chan q[2] = [4] of { byte }; byte i;
+        "chan q[2] = [4] of { byte }; bit i;
 active proctype A() { q[0]!1; q[0]!1; q[0]!1; i = 1 }
 active proctype B() { len(q[0]) == 3; do :: assert(nempty(q[i])) od }",
     ),
     (
         "a send that blocks",
-        "chan q[2] = [3] of { byte }; byte i;
+        "chan q[2] = [3] of { byte }; bit i;
 active proctype A() { q[1]!1; q[1]!1; q[1]!1; i = 1 }
 active proctype B() { q[i]!7; q[i]!7 }",
     ),
     (
         "a receive that blocks",
-        "chan q[2] = [3] of { byte }; byte i;
+        "chan q[2] = [3] of { byte }; bit i;
 active proctype A() { q[0]!1; q[0]!1; q[0]!1; i = 1 }
 active proctype B() { i == 1 -> q[i]?_ }",
     ),

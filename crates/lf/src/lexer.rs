@@ -4,6 +4,7 @@
 //! capitals are reserved, comments nest, a number followed by `H` is hexadecimal, and followed by
 //! `X` a character.
 
+use crate::foreign;
 use source::{Diagnostic, FileId, Span};
 
 /// The kind of a token.
@@ -24,7 +25,7 @@ pub enum Token {
 }
 
 /// Reserved words.
-const WORDS: &[&str] = &[
+pub(crate) const WORDS: &[&str] = &[
     "ACCEPT",
     "AND",
     "ARRAY",
@@ -125,6 +126,17 @@ impl Lexer<'_> {
                 Some(self.number())
             } else if c == '"' || c == '\'' {
                 Some(self.quoted(c))
+            } else if let Some((written, sign, hint)) = foreign::SIGNS.iter().find(|(written, ..)| self.rest().starts_with(written)) {
+                self.at += written.len();
+                self.error(start, format!("LF has no `{written}`"), hint);
+                Some(Token::Sign(sign))
+            } else if self.rest().starts_with("//") || self.rest().starts_with("/*") {
+                let end = if self.rest().starts_with("//") { self.rest().find('\n') } else { self.rest().find("*/").map(|end| end + 2) };
+                self.at += end.unwrap_or(self.rest().len());
+                let span = Span::new(self.file, start, start + 2);
+                let hint = "a comment is written (* … *)";
+                self.diagnostics.push(Diagnostic::error(span, "this does not begin a comment").with_hint(hint));
+                None
             } else if let Some(sign) = SIGNS.iter().find(|sign| self.rest().starts_with(**sign)) {
                 self.at += sign.len();
                 Some(Token::Sign(sign))

@@ -21,6 +21,7 @@ mod ast;
 mod close;
 mod codegen;
 mod console;
+mod foreign;
 mod lexer;
 mod library;
 mod limits;

@@ -81,13 +81,35 @@ fn reading_goes_on() {
     // A mistake in the head of a statement does not lose its END.
     says(
         "MODULE M;\nBEGIN\n  IF x == 3 THEN x++ END;\n  WHILE DO END;\n  FOR i = 1 TO 2 DO END;\n  SELECT WHEN c?? THEN x = 1 WHEN c?s THEN END;\n  y := ;\nEND N.",
-        &["lf:3:9", "lf:3:19", "lf:4:9", "lf:5:9", "lf:6:17", "lf:6:26", "lf:7:8", "another name"],
+        &["lf:3:8", "lf:3:19", "lf:4:9", "lf:5:9", "lf:6:17", "lf:6:26", "lf:7:8", "another name"],
     );
     // A mistake in the head of a process does not end the reading of the module.
     says(
         "MODULE M;\nPROCESS P(x : INTEGER; BEGIN x = 3 END Q;\nPROCESS R(;\nBEGIN y := END R;\nBEGIN\n  WHILE DO END\nEND M.",
         &["test.lf:2:24", "test.lf:2:32", "the end of `P` has another name", "test.lf:3", "test.lf:4", "test.lf:6"],
     );
+}
+
+/// Words and signs of other languages: the message says what LF has instead, and the rest is read.
+#[test]
+fn words_and_signs_of_other_languages() {
+    body("IF a <> 1 THEN b = n END", &["LF has no `<>`", "unequal is written `#`", "`=` compares"]);
+    body("IF a != 1 THEN b = n END", &["LF has no `!=`", "`=` compares"]);
+    body("IF (a == 1) && b || b THEN b = n END", &["`==`", "`&&`", "`||`", "`=` compares"]);
+    body("// a remark\n  b = n", &["a comment is written (* … *)", "8:5"]);
+    body("/* a remark; */ b = n", &["a comment is written (* … *)", "7:21"]);
+    body("if a = 1 then a := 2 end", &["found `if`", "it is written in capitals: `IF`"]);
+    body("b := true", &["`true` is not declared", "it is written in capitals: `TRUE`"]);
+    body("RETURN a", &["found `RETURN`", "a process ends at its END"]);
+    body("CASE n OF 1: a := 2 END", &["IF … ELSIF"]);
+    body("IF a = 1 THEN a := 2 ELSE IF a = 2 THEN a := 3 END", &["this `IF` has no `END`", "ELSIF"]);
+    says("module M;\nbegin\nend M.", &["it is written in capitals: `MODULE`"]);
+    says("MODULE M;\nPROCEDURE P;\nBEGIN END P;\nBEGIN END M.", &["found `PROCEDURE`", "PROCESS"]);
+    says("MODULE M;\nVAR x : integer;\nBEGIN END M.", &["it is written in capitals: `INTEGER`"]);
+    // Such words may be names.
+    let text = "MODULE M; TYPE C = [end, start]; PORT c : C; VAR loop, case : INT8; PROCESS return; BEGIN loop := 1 END return;\n\
+                BEGIN NEW(c); case := 2; return; CREATE return; ASSERT case + loop = 3 END M.";
+    assert!(compile(text, &[], Options::default()).is_ok());
 }
 
 #[test]

@@ -336,6 +336,70 @@ fn messages() {
     assert_eq!(graph.deadlocks, 1);
 }
 
+/// What a process has to send while it waits keeps its type, whatever it has sent before.
+#[test]
+fn values_that_wait_keep_their_types() {
+    let types = "TYPE C = [b(BOOLEAN), c(CHAR), i(INTEGER), u(UINT32), m(BOOLEAN, INT16, SET)]; PORT c : C; VAR x : INTEGER; y : UINT32; s : SET;
+        PROCESS R; VAR b : BOOLEAN; k : CHAR; i : INTEGER; u : UINT32; j : INT16; t : SET;
+        BEGIN c?b(b); c?c(k); c?i(i); c?u(u); c?m(b, j, t); ASSERT b & (k = 'z') & (i = -70000) & (u = 4000000000) & (j = -300) & (t = {31});
+              c?i(i); ASSERT i = 99999; c?c(k); ASSERT k = 'y' END R;";
+    let send =
+        "c!b(x = 0); x := 122; c!c(CHR(x)); x := -70000; c!i(x); y := 4000000000; c!u(y); s := {31}; c!m(y > 1, INT16(x DIV 233), s)";
+    let select = "SELECT WHEN c!i(99999) THEN x := 121 END; SELECT WHEN c!c(CHR(x)) THEN x := 0 END";
+    for order in ["CREATE R; RESCHEDULE", "CREATE R"] {
+        holds(types, &format!("NEW(c); {order}; {send}; {select}"));
+    }
+}
+
+/// Arrays of one element are copied, sent and passed like others.
+#[test]
+fn arrays_of_one_element() {
+    holds(
+        "TYPE A = ARRAY 1 OF INT8; R = RECORD f : A; g : INT8 END; C = [v(A), w(R)]; PORT c : C; VAR a, b : A; r, q : R; m : ARRAY 1, 1 OF A; n : INTEGER;
+         PROCESS P(x : A; VAR y : A; VAR z : R); VAR l : A; BEGIN l := x; y := l; z.f := y END P;
+         PROCESS D(k : INT8; x : A; VAR y : A); VAR l : A; BEGIN l := x; INC(l[0]); IF k > 0 THEN D(k - 1, l, y) ELSE y := l END END D;
+         PROCESS W(x : A; y : R); VAR l : A; BEGIN l := x; ASSERT (l[0] = 7) & (y.f[0] = 5); c!v(l); c!w(y) END W;",
+        "a[0] := 5; b := a; ASSERT b[0] = 5; r.f := a; r.g := 3; q := r; ASSERT (q.f[0] = 5) & (q.g = 3);
+         m[0, 0] := a; a[0] := 6; m[0][0] := a; b := m[0, n]; ASSERT b[0] = 6;
+         P(a, b, q); ASSERT (q.f[0] = 6) & (b[0] = 6); D(0, a, b); ASSERT b[0] = 7; D(3, a, m[0, 0]); ASSERT m[0, 0, 0] = 10;
+         NEW(c); CREATE W(b, r); c?v(a); ASSERT a[0] = 7; c?w(q); ASSERT q.f[0] = 5",
+    );
+}
+
+/// Where an array or a record is stored in, or taken from, does not change while it is copied.
+#[test]
+fn places_of_copies_are_computed_once() {
+    holds(
+        "TYPE A = ARRAY 2 OF INT8; R = RECORD x : INT8; y : A END; C = [v(A), w(R)]; B = ARRAY 2 OF A;
+         PORT c : C; VAR m : B; e : ARRAY 2 OF R; b : A; r : R;
+         PROCESS P(VAR z : B); BEGIN z[z[0][0]] := z[1] END P;
+         PROCESS Q(n : INT8; VAR z : B; VAR y : A); BEGIN IF n > 0 THEN Q(n - 1, z, z[1]) ELSE z[y[0] - 1] := y; y := z[y[1] - 7] END END Q;
+         PROCESS S; VAR a : A; q : R; BEGIN a[0] := 1; a[1] := 9; c!v(a); q.x := 1; q.y[1] := 4; c!w(q) END S;
+         PROCESS Set; BEGIN m[0][0] := 0; m[0][1] := 5; m[1][0] := 1; m[1][1] := 7 END Set;",
+        "Set; m[m[0][0]] := m[1]; ASSERT (m[0][0] = 1) & (m[0][1] = 7) & (m[1][1] = 7);
+         Set; b[0] := 1; b := m[b[0] - 1]; ASSERT (b[0] = 0) & (b[1] = 5);
+         Set; P(m); ASSERT (m[0][0] = 1) & (m[0][1] = 7) & (m[1][1] = 7);
+         Set; Q(2, m, m[1]); ASSERT (m[0][0] = 1) & (m[0][1] = 7) & (m[1][0] = 1) & (m[1][1] = 7);
+         e[1].x := 1; e[1].y[1] := 3; e[e[0].x] := e[1]; ASSERT (e[0].x = 1) & (e[0].y[1] = 3); r := e[1]; r.x := 0; e[1].y[1] := 2; r := e[r.x]; ASSERT r.y[1] = 3;
+         Set; e[0].x := 0; NEW(c); CREATE S; c?v(m[m[0][0]]); ASSERT (m[0][0] = 1) & (m[0][1] = 9) & (m[1][1] = 7);
+         SELECT WHEN c?w(e[e[0].x]) & (e[0].x = 1) THEN ASSERT (e[0].y[1] = 4) & (e[1].y[1] = 2) END",
+    );
+}
+
+/// The body of `FOR` may change the variable: the loop ends where the variable has passed the
+/// limit, and the variable keeps a value from which it cannot go on.
+#[test]
+fn the_body_of_for_may_change_its_variable() {
+    holds(
+        "VAR i : INT8; u : UINT8; k, n : INTEGER; PROCESS Last(VAR x : INT8); BEGIN x := 127 END Last; PROCESS End; BEGIN k := 2147483647 END End;
+         PROCESS Down(d : INT8); BEGIN FOR u := 5 TO 2 BY -2 DO IF d > 0 THEN Down(d - 1) END; INC(n) END END Down;",
+        "FOR i := 0 TO 9 DO INC(n); IF i = 3 THEN i := 127 END END; ASSERT (n = 4) & (i = 127);
+         FOR i := 0 TO 9 DO Last(i); INC(n) END; ASSERT (n = 5) & (i = 127);
+         FOR k := 0 TO 9 DO End; INC(n); RESCHEDULE END; ASSERT (n = 6) & (k = 2147483647);
+         FOR u := 9 TO 3 BY -3 DO u := 1; INC(n) END; ASSERT (n = 7) & (u = 1); n := 0; Down(1); ASSERT (n = 3) & (u = 1)",
+    );
+}
+
 #[test]
 fn ports_travel_in_messages() {
     holds(

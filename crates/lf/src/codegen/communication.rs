@@ -21,6 +21,7 @@
 //! `SELECT` later. Two processes in `SELECT` never communicate with each other, as in the original
 //! system.
 
+use super::statements::writes;
 use super::{Generator, NUMBER, machine_type};
 use crate::limits::MAX_QUEUE;
 use crate::tree::{self, Clause, Communication, Direction, Expression, Kind, Place, Target, Type};
@@ -153,16 +154,10 @@ impl Generator<'_> {
         for (number, process) in self.program.processes.iter().enumerate() {
             let inner = Some(number) != owner;
             super::each_statement(&process.body, &mut |statement| match &statement.kind {
-                tree::Action::Assign(place, _) | tree::Action::New(place) => shared |= inner && place.variable == variable,
-                tree::Action::For(count, _) => shared |= inner && count.counter.variable == variable,
-                tree::Action::Communicate(communication) => shared |= inner && stores(&communication.what, variable),
-                tree::Action::Select(clauses) => {
-                    shared |= inner && clauses.iter().any(|clause| stores(&clause.communication.what, variable));
-                }
                 tree::Action::Call(_, arguments) | tree::Action::Create(_, arguments) => {
                     shared |= arguments.iter().any(|a| matches!(a, tree::Argument::Reference(place) if place.variable == variable));
                 }
-                _ => {}
+                _ => shared |= inner && writes(statement, variable),
             });
         }
         shared
@@ -402,7 +397,7 @@ impl Generator<'_> {
                 field += 1;
                 continue;
             }
-            let spot = self.spot(place, frame);
+            let (spot, held) = if place.ty.is_scalar() { (self.spot(place, frame), None) } else { self.settled(place, place, frame) };
             let leaves = self.leaves(&spot);
             for (cell, of, _) in leaves {
                 for element in 0..of {
@@ -411,6 +406,7 @@ impl Generator<'_> {
                     field += 1;
                 }
             }
+            self.forget(held);
         }
     }
 
@@ -505,7 +501,7 @@ impl Generator<'_> {
     }
 }
 
-fn stores(what: &Direction, variable: usize) -> bool {
+pub(super) fn stores(what: &Direction, variable: usize) -> bool {
     match what {
         Direction::Send(_) => false,
         Direction::Receive(targets) => targets.iter().any(|t| matches!(t, Target::Store(place) if place.variable == variable)),

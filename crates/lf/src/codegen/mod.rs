@@ -73,8 +73,8 @@ pub(crate) struct Kind {
     outer: Vec<(usize, LocalId)>,
     /// The parameters that carry the elements of arrays and records.
     carried: Vec<LocalId>,
-    /// Hidden locals, by their use.
-    hidden: HashMap<String, LocalId>,
+    /// Hidden locals, by their use and type: one of another type might not hold the value.
+    hidden: HashMap<(String, Type), LocalId>,
 }
 
 /// A position in the code that is not known yet.
@@ -448,11 +448,11 @@ impl<'a> Generator<'a> {
     /// A hidden local of the current kind, by its use.
     fn hidden(&mut self, name: &str, ty: Type) -> LocalId {
         let kind = &mut self.kinds[self.kind];
-        if let Some(local) = kind.hidden.get(name) {
+        if let Some(local) = kind.hidden.get(&(name.to_owned(), ty)) {
             return *local;
         }
         let local = new_local(kind, name, ty, None, Shown::Hidden);
-        kind.hidden.insert(name.to_owned(), local);
+        kind.hidden.insert((name.to_owned(), ty), local);
         local
     }
 

@@ -1,9 +1,10 @@
 //! Code for statements.
 
-use super::{Generator, Mark};
+use super::communication::stores;
+use super::{Generator, Mark, each_statement};
 use crate::resolve::{number, range};
-use crate::tree::{Action, Binary, Count, Expression, INTEGER, Kind, Place, Statement, UNSIGNED};
-use bytecode::{Mode, Op};
+use crate::tree::{Action, Argument, Binary, Count, Expression, INTEGER, Kind, Place, Statement, UNSIGNED};
+use bytecode::{LocalId, Mode, Op};
 
 impl Generator<'_> {
     pub(super) fn statements(&mut self, statements: &[Statement], frame: usize) {
@@ -202,7 +203,7 @@ impl Generator<'_> {
                 !free && (if by > 0 { limit <= bound } else { limit >= bound })
             }
             _ => false,
-        };
+        } && !self.may_change(count.counter.variable, body, frame);
         let next = Statement { kind: Action::Assign(count.counter.clone(), count.next()), span };
         if fits && !self.options.fine && count.counter.steps.is_empty() && body.iter().any(ends_action) {
             return self.count(&condition, body, &next, frame);
@@ -234,6 +235,46 @@ impl Generator<'_> {
         self.place_mark(last);
         self.next_value(count, bound, out, true, frame);
         self.place_mark(out);
+    }
+
+    /// Whether something else than the loop may change its variable between two turns.
+    fn may_change(&self, variable: usize, body: &[Statement], frame: usize) -> bool {
+        let (program, process) = (self.program, self.frames[frame].process);
+        let is_passed = |statement: &Statement| match &statement.kind {
+            Action::Call(_, arguments) | Action::Create(_, arguments) => {
+                arguments.iter().any(|argument| matches!(argument, Argument::Reference(place) if place.variable == variable))
+            }
+            _ => false,
+        };
+        let has_other_names = program.variables[variable].reference || program.variables[variable].address.is_some();
+        let (mut changed, mut ends, mut seen) = (has_other_names, self.options.fine, vec![process]);
+        let mut look = |body: &[Statement], called: &mut Vec<usize>| {
+            each_statement(body, &mut |statement| {
+                changed |= writes(statement, variable);
+                ends |= ends_action(statement);
+                if let Action::Call(process, _) = &statement.kind {
+                    called.push(*process);
+                }
+            });
+        };
+        let mut called = Vec::new();
+        look(body, &mut called);
+        while let Some(process) = called.pop() {
+            if !seen.contains(&process) {
+                seen.push(process);
+                look(&program.processes[process].body, &mut called);
+            }
+        }
+        // A recursive call executes this loop again.
+        changed |= self.recursive[process] && program.variables[variable].owner != Some(process);
+        let others = ends && program.variables[variable].owner.is_none();
+        changed |= others && process != program.main;
+        for (other, process) in program.processes.iter().enumerate() {
+            each_statement(&process.body, &mut |statement| {
+                changed |= is_passed(statement) || others && other != program.main && writes(statement, variable);
+            });
+        }
+        changed
     }
 
     /// Increases the variable of a loop. If the result may not fit and does not, the loop has
@@ -308,13 +349,24 @@ impl Generator<'_> {
 
     /// Copies an array or a record, element by element.
     fn copy(&mut self, source: &Place, place: &Place, frame: usize) {
-        let (from, to) = (self.spot(source, frame), self.spot(place, frame));
+        let (to, held) = self.settled(place, place, frame);
+        let (from, kept) = self.settled(source, place, frame);
         let (sources, targets) = (self.leaves(&from), self.leaves(&to));
         for ((read, of, _), (written, _, _)) in sources.into_iter().zip(targets) {
             for element in 0..of {
                 self.load(&from, read, element, of);
                 self.store(&to, written, element, of);
             }
+        }
+        self.forget(held);
+        self.forget(kept);
+    }
+
+    /// Sets a hidden local to 0, so that states do not differ by it.
+    pub(super) fn forget(&mut self, local: Option<LocalId>) {
+        if let Some(var) = local {
+            self.constant(0);
+            self.emit(Op::Stl { var });
         }
     }
 
@@ -324,6 +376,17 @@ impl Generator<'_> {
         if let Some((cell, of, _)) = self.leaves(&spot).first().cloned() {
             self.store(&spot, cell, 0, of);
         }
+    }
+}
+
+/// Whether a statement itself stores in a variable.
+pub(super) fn writes(statement: &Statement, variable: usize) -> bool {
+    match &statement.kind {
+        Action::Assign(place, _) | Action::New(place) => place.variable == variable,
+        Action::For(count, _) => count.counter.variable == variable,
+        Action::Communicate(communication) => stores(&communication.what, variable),
+        Action::Select(clauses) => clauses.iter().any(|clause| stores(&clause.communication.what, variable)),
+        _ => false,
     }
 }
 

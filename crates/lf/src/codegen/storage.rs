@@ -383,6 +383,17 @@ impl Generator<'_> {
         expressions + depth + spot.used
     }
 
+    /// Pushes the index of element `element` of `of` of a cell; returns whether it has an index.
+    fn push_index_of(&mut self, spot: &Spot, cell: Cell, element: u32, of: u32) -> bool {
+        let pushed = self.push_index(spot, element, of);
+        // An array of one element has an index, too.
+        let has_index = spot.home.leaves.iter().any(|(leaf, other)| *other == cell && !leaf.dimensions.is_empty());
+        if has_index && !pushed {
+            self.constant(0);
+        }
+        pushed || has_index
+    }
+
     /// Pushes the index of element `element` of `of` of the part, if it has an index; returns
     /// whether it did.
     fn push_index(&mut self, spot: &Spot, element: u32, of: u32) -> bool {
@@ -427,6 +438,47 @@ impl Generator<'_> {
         pushed
     }
 
+    /// A spot whose index is computed once, if storing in `target` may change what the index is
+    /// computed from; and the local that holds the index then.
+    pub(super) fn settled(&mut self, place: &tree::Place, target: &tree::Place, frame: usize) -> (Spot, Option<LocalId>) {
+        let mut spot = self.spot(place, frame);
+        let may_change = |step: &Step| matches!(step, Step::Element(index, _) if self.may_read(index, target.variable));
+        if !place.steps.iter().any(may_change) {
+            return (spot, None);
+        }
+        let used = self.dimensions_used(&spot);
+        if !self.push_index(&spot, 0, 1) {
+            return (spot, None);
+        }
+        let name = if std::ptr::eq(place, target) { "target index" } else { "source index" };
+        let local = self.hidden(name, Type::Int);
+        self.emit(Op::Stl { var: local });
+        spot.indices = vec![Index::Base(Cell::Local(local), None)];
+        spot.used = used;
+        (spot, Some(local))
+    }
+
+    /// Whether an expression may read a variable, perhaps by another name.
+    fn may_read(&self, expression: &tree::Expression, variable: usize) -> bool {
+        use tree::Kind;
+        let has_names = |id: usize| self.program.variables[id].reference || self.program.variables[id].address.is_some();
+        match &expression.kind {
+            Kind::Constant(_) => false,
+            Kind::Load(place) => {
+                let inside = |step: &Step| matches!(step, Step::Element(index, _) if self.may_read(index, variable));
+                let same = place.variable == variable || has_names(place.variable) || self.program.variables[variable].reference;
+                same || place.steps.iter().any(inside)
+            }
+            Kind::Not(operand) | Kind::Complement(operand) | Kind::Negate(operand) | Kind::Absolute(operand) | Kind::Cast(operand) => {
+                self.may_read(operand, variable)
+            }
+            Kind::Binary(_, left, right) => self.may_read(left, variable) || self.may_read(right, variable),
+            Kind::Set(elements) => elements
+                .iter()
+                .any(|(first, last)| self.may_read(first, variable) || last.as_ref().is_some_and(|last| self.may_read(last, variable))),
+        }
+    }
+
     /// Pushes the number of the process of a spot, if it is not the current one; returns its kind.
     fn push_process(&mut self, spot: &Spot) -> Option<usize> {
         let kind = spot.home.kind?;
@@ -448,7 +500,7 @@ impl Generator<'_> {
             Cell::Global(_) => None,
             Cell::Local(_) => self.push_process(spot),
         };
-        let indexed = self.push_index(spot, element, of);
+        let indexed = self.push_index_of(spot, cell, element, of);
         self.emit(match (cell, remote, indexed) {
             (Cell::Global(var), _, false) => Op::Ldg { var },
             (Cell::Global(var), _, true) => Op::Ldgx { var },
@@ -465,7 +517,7 @@ impl Generator<'_> {
             Cell::Global(_) => None,
             Cell::Local(_) => self.push_process(spot),
         };
-        let indexed = self.push_index(spot, element, of);
+        let indexed = self.push_index_of(spot, cell, element, of);
         if remote.is_some() {
             let hint = "declare the variable in the module, or send the value in a message";
             self.fail(self.now, "a process that runs beside another may read its variables and not change them", hint);

@@ -8,6 +8,7 @@ mod expressions;
 mod statements;
 
 use crate::ast::{Declaration, Module, Name, Process, Qualified, TypeTree};
+use crate::foreign;
 use crate::lexer::Token;
 use crate::limits::{MAX_DEPTH, MAX_DIAGNOSTICS};
 use source::{Diagnostic, Span};
@@ -23,18 +24,20 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     /// Whether an `OR` outside parentheses ends a block of `CHOICE`.
     or_ends: bool,
+    /// The module and the processes around, the innermost last.
+    open: Vec<String>,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 /// Reads a module. After errors, the tree contains the parts that could be read.
 pub fn module(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) -> Option<Module> {
-    let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, diagnostics };
+    let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, open: Vec::new(), diagnostics };
     parser.module().ok()
 }
 
 /// Reads a single expression, up to the end of the tokens.
 pub fn expression(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) -> Option<crate::ast::Expression> {
-    let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, diagnostics };
+    let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, open: Vec::new(), diagnostics };
     let expression = parser.expression().ok()?;
     if *parser.peek() != Token::End {
         parser.expected::<()>("the end of the expression").ok();
@@ -44,7 +47,7 @@ pub fn expression(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) -
 
 /// Reads a comma-separated list of expressions, up to the end of the tokens.
 pub fn expressions(tokens: &[(Token, Span)], diagnostics: &mut Vec<Diagnostic>) -> Vec<crate::ast::Expression> {
-    let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, diagnostics };
+    let mut parser = Parser { tokens, at: 0, depth: 0, or_ends: false, open: Vec::new(), diagnostics };
     let mut all = Vec::new();
     while let Ok(expression) = parser.expression() {
         all.push(expression);
@@ -126,7 +129,13 @@ impl Parser<'_> {
 
     fn expected<T>(&mut self, what: &str) -> Parsed<T> {
         let message = format!("expected {what}, found {}", describe(self.peek()));
-        self.error(self.span(), message, None)
+        let advice = self.advice();
+        self.error(self.span(), message, advice.as_deref())
+    }
+
+    /// The advice about the next token, if it is a word of another language.
+    fn advice(&self) -> Option<String> {
+        if let Token::Name(name) = self.peek() { foreign::advice(name) } else { None }
     }
 
     fn expect(&mut self, sign: &'static str) -> Parsed<Span> {
@@ -179,6 +188,7 @@ impl Parser<'_> {
     fn module(&mut self) -> Parsed<Module> {
         self.expect("MODULE")?;
         let name = self.name("the name of the module")?;
+        self.open.push(name.text.clone());
         self.separator();
         let mut imports = Vec::new();
         if self.take("IMPORT") {
@@ -208,6 +218,7 @@ impl Parser<'_> {
     /// `END name` and the sign after it.
     fn end_of(&mut self, name: &Name, sign: &'static str) -> Span {
         let end = self.span();
+        self.open.pop();
         if self.expect("END").is_err() {
             while !self.is_any(&["END", "PROCESS", "PROPERTY"]) && *self.peek() != Token::End {
                 self.advance();
@@ -331,6 +342,7 @@ impl Parser<'_> {
 
     fn process(&mut self, property: bool) -> Parsed<Process> {
         let name = self.name("the name of the process")?;
+        self.open.push(name.text.clone());
         let exported = self.exported();
         let mut head = Head::default();
         // After an error in the head the rest of the process is read as usual.

@@ -61,17 +61,27 @@ impl Parser<'_> {
 
     /// The end of a structured statement.
     fn end(&mut self, head: Span, word: &str) {
-        if !self.take("END") {
+        // The END with the name of the process or module around is not that of a statement.
+        let is_of_block = matches!(self.ahead(1), Token::Name(name) if self.open.last() == Some(name));
+        if is_of_block || !self.take("END") {
             let span = self.span();
             let message = format!("this `{word}` has no `END`");
             if self.diagnostics.len() < crate::limits::MAX_DIAGNOSTICS {
-                self.diagnostics.push(source::Diagnostic::error(head, message).with_label(span, "it is missing here"));
+                let error = source::Diagnostic::error(head, message).with_label(span, "it is missing here");
+                let hint = "each IF has an END of its own; another condition of the same IF is written ELSIF";
+                self.diagnostics.push(if word == "IF" { error.with_hint(hint) } else { error });
             }
         }
     }
 
     fn statement(&mut self) -> Parsed<Statement> {
         let head = self.span();
+        // A word of another language is not the name of a process, unless it is used like one.
+        let is_used = matches!(self.ahead(1), Token::Sign(":=" | "!" | "?" | "." | "[" | "(" | ";" | "="));
+        if let (Token::Name(name), Some(advice), false) = (self.peek(), self.advice(), is_used) {
+            let message = format!("expected a statement, found `{name}`");
+            return self.error(head, message, Some(&advice));
+        }
         let Token::Sign(word) = *self.peek() else { return self.simple() };
         let kind = match word {
             "IF" => self.conditional()?,

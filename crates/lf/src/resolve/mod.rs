@@ -8,6 +8,7 @@ mod expressions;
 mod statements;
 
 use crate::ast::{self, Declaration, Name, Qualified, TypeTree};
+use crate::foreign;
 use crate::library::SYSTEM;
 use crate::limits::{MAX_DEPTH, MAX_DIAGNOSTICS, MAX_ELEMENTS, MAX_VALUES};
 use crate::tree::{Action, Channel, Expression, INTEGER, INTEGERS, Kind, Message, Process, Program, Record, Statement, Type, Variable};
@@ -344,7 +345,8 @@ impl Resolver<'_> {
             return Some(entity.clone());
         }
         let known: Vec<String> = self.scopes.iter().flat_map(|scope| scope.keys().cloned()).collect();
-        let hint = did_you_mean(&name.text, known.iter().map(String::as_str));
+        let similar = || did_you_mean(&name.text, known.iter().map(String::as_str));
+        let hint = foreign::advice(&name.text).or_else(similar);
         self.error(name.span, format!("`{}` is not declared", name.text), hint.as_deref());
         None
     }

@@ -221,7 +221,11 @@ impl<'a> Machine<'a> {
         }
         let values = match (talk.message, &talk.sends) {
             (Message::Number, Some(sent)) => vec![self.fitting(state, p, sent)?],
-            (Message::Pair, Some(sent)) => vec![self.fitting(state, p, sent)?, i64::from(self.holds(state, p, &talk.flag)?)],
+            // The Boolean comes first in the message.
+            (Message::Pair, Some(sent)) => {
+                let flag = i64::from(self.holds(state, p, &talk.flag)?);
+                vec![self.fitting(state, p, sent)?, flag]
+            }
             (Message::Port, Some(_)) => vec![self.channel(state, p, talk.gives)? as i64],
             (Message::Record, Some(_)) => vec![state.fields[0], state.tables[1][0], state.tables[1][1]],
             _ => Vec::new(),

@@ -9,7 +9,7 @@ impl Program {
     /// The modules that the program imports: name and text of their files.
     pub fn imported(&self) -> Vec<(&'static str, String)> {
         let helper = format!(
-            "MODULE Helper;\nCONST K* = {};\nTYPE C* = [s, v(INT8), n(INT8, BOOLEAN)];\nVAR h : INT8;\nPORT hc* : C;\n\
+            "MODULE Helper;\nCONST K* = {};\nTYPE C* = [s, v(INT8), n(BOOLEAN, INT8)];\nVAR h : INT8;\nPORT hc* : C;\n\
              PROCESS Bump*(VAR r : INT8; by : INT8);\nBEGIN h := INT8((h + by) MOD 50); r := h\nEND Bump;\n\
              PROCESS Twist*(by : INT8);\nBEGIN h := INT8((2 * h + by) MOD 50)\nEND Twist;\n\
              BEGIN NEW(hc); h := K\nEND Helper.\n",
@@ -210,8 +210,8 @@ fn talk(of: &Talk) -> String {
         (Message::Signal, None) => format!("{at}?s"),
         (Message::Port, Some(_)) => format!("d!give({})", port(of.gives)),
         (Message::Port, None) => "d?give(c)".to_owned(),
-        (Message::Pair, Some(sent)) => format!("{at}!n(INT8({}), {})", value(sent), condition(&of.flag)),
-        (Message::Pair, None) => format!("{at}?n({target}, q)"),
+        (Message::Pair, Some(sent)) => format!("{at}!n({}, INT8({}))", condition(&of.flag), value(sent)),
+        (Message::Pair, None) => format!("{at}?n(q, {target})"),
         (Message::Record, Some(_)) => "d!whole(a)".to_owned(),
         (Message::Record, None) => "d?whole(b)".to_owned(),
     }

@@ -134,7 +134,18 @@ impl<N: Default> Numbered<N> {
     /// The number of a state, if it has one.
     #[inline]
     pub fn number(&self, name: StateId) -> Option<u32> {
-        let mut next = self.bucket(name).ok()?.load(SeqCst);
+        self.number_from(self.first_of_bucket(name).ok()?, name)
+    }
+
+    /// Where the search for the number of a state begins ([`Self::number_from`]).
+    #[inline]
+    pub fn first_of_bucket(&self, name: StateId) -> Result<u32, Full> {
+        Ok(self.bucket(name)?.load(SeqCst))
+    }
+
+    /// The number of a state, if it has one, from where the search for it begins.
+    #[inline]
+    pub fn number_from(&self, mut next: u32, name: StateId) -> Option<u32> {
         while let Some(number) = next.checked_sub(1) {
             let entry = self.entry(number);
             if entry.name.load(Relaxed) == name.0 {

@@ -24,10 +24,11 @@
 //! The disadvantages are the memory for edges, and that no cycle is found before all states were
 //! visited.
 
-use crate::components::{Fairness, Processes, accepted_cycle, components};
+mod cycle;
+
+use crate::components::{Fairness, accepted_cycle, components};
 use crate::edges::{Edge, Edges, Recorder};
 use crate::fork_join::ForkJoin;
-use crate::lasso::Lasso;
 use crate::monitor::{Monitor, WorkerCounts};
 use crate::numbered::{Full, Numbered, Numbers};
 use crate::parts::together;
@@ -41,7 +42,6 @@ use crate::task::Task;
 use contract::{
     Action, Answer, Finding, Outcome, StateId, Statistics, StopReason, Store, StoreWorker, Successors, System, Trace, TraceStep,
 };
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -54,6 +54,8 @@ const AT_ONCE: usize = 16;
 const BATCH: usize = 128;
 /// Edges are recorded in at most this part of the memory limit.
 const EDGES_SHARE: u64 = 8;
+/// Numbers that are looked at one after the other.
+const SPAN: u32 = 1 << 10;
 /// The fewest states in a list that is shared.
 const WORTH_SHARING: usize = 4 * TAKE;
 /// The most early states whose doors are examined together. The first group has one state, and each
@@ -96,8 +98,12 @@ enum Phase {
     Begin,
     /// The successors of the states join the round.
     Reach,
+    /// Of spans of numbers, the states of the round without an edge are removed.
+    Sift,
     /// The states were removed, so their successors lose an edge.
     TakeOut,
+    /// In spans of numbers, the edges to states are forgotten.
+    Forget,
 }
 
 /// Looks for a reachable cycle with an accepting edge of the product. The store must be empty. The
@@ -121,6 +127,7 @@ pub fn catch_them_young<S: System + Clone, T: Store>(product: &Product<S>, store
         round: AtomicU32::new(1),
         following: Mutex::new(Vec::new()),
         sources: Mutex::new(Vec::new()),
+        members: AtomicU64::new(0),
         found: Mutex::new(None),
         over: AtomicBool::new(false),
         fork: ForkJoin::default(),
@@ -184,6 +191,8 @@ struct Shared {
     following: Mutex<Vec<u32>>,
     /// The states with an accepting edge in a region that is not weak.
     sources: Mutex<Vec<u32>>,
+    /// The number of states of the round, as far as they were sifted.
+    members: AtomicU64,
     found: Mutex<Option<(Finding, Option<Trace>)>>,
     over: AtomicBool,
     fork: ForkJoin,
@@ -194,6 +203,22 @@ impl Shared {
     fn is_in(&self, node: &Node, round: u32) -> bool {
         node.round.load(SeqCst) >= round
     }
+}
+
+/// All numbers below `end` that lie in some spans.
+fn numbers(spans: &[u32], end: u32) -> impl Iterator<Item = u32> {
+    spans.iter().flat_map(move |span| span * SPAN..end.min((span + 1) * SPAN))
+}
+
+/// A successor within the region of its source.
+struct Inside {
+    /// Its number among all successors, and that of its source.
+    index: u32,
+    source: u32,
+    /// Whether the edge to it accepts.
+    accepts: bool,
+    /// Its number among all states; `NONE` until it is looked up.
+    target: u32,
 }
 
 struct Worker<'a, S, W> {
@@ -208,16 +233,19 @@ struct Worker<'a, S, W> {
     numbers: Numbers,
     out: Successors,
     hashes: Vec<u64>,
-    /// The names of twins that the store contains.
-    twins: Vec<Option<StateId>>,
+    /// The names of the states that the store contains, among some that were looked up together.
+    known: Vec<Option<StateId>>,
     /// The region of each state that is being expanded.
     regions: [Option<Region>; TAKE],
     /// The automaton state of each state that is being expanded.
     places: [u16; TAKE],
-    /// The names of the successors.
+    /// The names of the successors, and the numbers of those that are new.
     names: Vec<StateId>,
+    new: Vec<u32>,
+    /// The successors within the regions of their sources.
+    inside: Vec<Inside>,
     recorder: Recorder,
-    /// The edges of the state that is being expanded.
+    /// Edges that are recorded or read.
     edges: Vec<Edge>,
     state: Vec<u8>,
     following: Vec<u32>,
@@ -241,10 +269,12 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             numbers: Numbers::default(),
             out: Successors::new(),
             hashes: Vec::new(),
-            twins: Vec::new(),
+            known: Vec::new(),
             regions: [None; TAKE],
             places: [0; TAKE],
             names: Vec::new(),
+            new: Vec::new(),
+            inside: Vec::new(),
             recorder: Recorder::default(),
             edges: Vec::new(),
             state: Vec::new(),
@@ -299,9 +329,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 return Some(self.lasso(round + 1, store, monitor));
             }
             before = Some(left);
-            for number in 0..self.shared.nodes.end() {
-                self.shared.nodes.value(number).degree.store(0, Relaxed);
-            }
+            self.run(Phase::Forget, self.spans(), store, monitor);
         }
         None
     }
@@ -313,23 +341,39 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             return None;
         }
         self.shared.round.store(round, SeqCst);
-        let mut alone = Vec::new();
-        let mut members = 0_u64;
-        for number in 0..self.shared.nodes.end() {
-            let node = self.shared.nodes.value(number);
+        self.shared.members.store(0, SeqCst);
+        self.run(Phase::Sift, self.spans(), store, monitor);
+        let removed = self.levels(Phase::TakeOut, store, monitor).len() as u64;
+        (!self.is_over(monitor)).then(|| self.shared.members.load(SeqCst) - removed)
+    }
+
+    /// The spans in which all numbers lie, by their positions.
+    fn spans(&self) -> Vec<u32> {
+        (0..self.shared.nodes.end().div_ceil(SPAN)).collect()
+    }
+
+    /// Removes the states of the round in some spans to which no edge leads.
+    fn sift(&mut self, spans: &[u32]) {
+        let (nodes, round) = (&self.shared.nodes, self.shared.round.load(SeqCst));
+        let mut members = 0;
+        for number in numbers(spans, nodes.end()) {
+            let node = nodes.value(number);
             if node.round.load(SeqCst) != round {
                 continue;
             }
             members += 1;
             if node.degree.load(SeqCst) == 0 {
                 node.round.store(0, SeqCst);
-                alone.push(number);
+                self.following.push(number);
             }
         }
-        let mut removed = alone.len() as u64;
-        self.run(Phase::TakeOut, alone, store, monitor);
-        removed += self.levels(Phase::TakeOut, store, monitor).len() as u64;
-        (!self.is_over(monitor)).then_some(members - removed)
+        self.shared.members.fetch_add(members, SeqCst);
+    }
+
+    /// Forgets the edges that were counted to the states in some spans.
+    fn forget(&self, spans: &[u32]) {
+        let nodes = &self.shared.nodes;
+        numbers(spans, nodes.end()).for_each(|number| nodes.value(number).degree.store(0, Relaxed));
     }
 
     fn begin(&mut self, monitor: &Monitor<'_>) {
@@ -419,6 +463,14 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 Phase::Doors => self.open_doors(taken, monitor),
                 Phase::Early | Phase::Late => self.expand(phase, taken, monitor),
                 Phase::Begin | Phase::Reach | Phase::TakeOut => self.read_edges(phase, taken, monitor),
+                Phase::Sift => {
+                    self.sift(taken);
+                    Ok(())
+                }
+                Phase::Forget => {
+                    self.forget(taken);
+                    Ok(())
+                }
             };
             if done.is_err() {
                 monitor.refused();
@@ -465,13 +517,13 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             }
         }
         self.hashes.clear();
-        self.twins.clear();
+        self.known.clear();
         self.store.hash_batch(&self.out, &mut self.hashes);
-        self.store.find_batch(&self.out, &self.hashes, &mut self.twins);
+        self.store.find_batch(&self.out, &self.hashes, &mut self.known);
         let mut needed = [0; TAKE];
         let mut count = 0;
         for (twin, &number) in twins.iter().zip(numbers) {
-            if twin.is_none_or(|twin| self.twins[twin].is_none()) {
+            if twin.is_none_or(|twin| self.known[twin].is_none()) {
                 needed[count] = number;
                 count += 1;
             }
@@ -494,7 +546,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             self.store.hash_batch(&self.out, &mut self.hashes);
             match phase {
                 Phase::Early | Phase::Doors | Phase::Late => self.visit(phase, sources, monitor)?,
-                Phase::Begin | Phase::Reach | Phase::TakeOut => self.examine(phase),
+                _ => self.examine(phase),
             }
             if self.shared.over.load(Relaxed) {
                 return Ok(());
@@ -510,7 +562,7 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         let used = match phase {
             Phase::Early => early,
             Phase::Doors => doors,
-            Phase::Late | Phase::Begin | Phase::Reach | Phase::TakeOut => &mut *product,
+            _ => &mut *product,
         };
         let name = |number: &u32| shared.nodes.name(*number);
         let first = numbers.first().and_then(name).ok_or(Full)?;
@@ -547,6 +599,10 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     fn visit(&mut self, phase: Phase, sources: &[u32], monitor: &Monitor<'_>) -> Result<(), Full> {
         let out = std::mem::take(&mut self.out);
         self.names.clear();
+        self.new.clear();
+        // The memory is waited for once and not for each state.
+        self.known.clear();
+        self.store.find_batch(&out, &self.hashes, &mut self.known);
         for (index, (entry, state)) in out.iter().enumerate() {
             let source = entry.source as usize;
             if let Some(code) = entry.fault()
@@ -560,12 +616,16 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
                 self.report(finding, trace);
                 return Ok(());
             }
-            let mut name = StateId(u64::MAX);
+            let (mut name, mut number) = (StateId(u64::MAX), NONE);
             if let Some(state) = state {
                 self.transitions += 1;
-                name = self.meet(self.hashes[index], state, sources[source])?;
+                (name, number) = match self.known[index] {
+                    Some(name) => (name, NONE),
+                    None => self.meet(self.hashes[index], state, sources[source])?,
+                };
             }
             self.names.push(name);
+            self.new.push(number);
         }
         if phase == Phase::Late {
             self.count_edges(&out, sources)?;
@@ -579,32 +639,56 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         let all = self.product.automaton().all_marks();
         let limit = self.task.limits.memory.unwrap_or(u64::MAX);
         let has_room = self.shared.edges.bytes() < limit / EDGES_SHARE;
-        let mut rest = out.entries().iter().zip(0..).peekable();
-        for (source, number) in sources.iter().enumerate() {
-            let region = self.regions[source];
-            let records = has_room && region.is_some_and(|region| region.weak || self.shared.has_sources.load(Relaxed));
-            self.edges.clear();
-            while let Some((entry, index)) = rest.next_if(|(entry, _)| entry.source as usize == source) {
-                let Some((region, state)) = region.zip(out.state(entry)) else { continue };
-                if self.region(state) != Some(region) {
-                    continue;
-                }
-                let accepts = !region.weak && self.product.marks(self.places[source], entry.action) & all == all;
-                if accepts && self.sources.last() != Some(number) {
-                    self.sources.push(*number);
-                }
-                if region.weak || records {
-                    let target = self.given(self.names[index])?;
-                    if region.weak {
-                        self.shared.nodes.value(target).degree.fetch_add(1, Relaxed);
-                    }
-                    self.edges.push(Edge::new(target, accepts));
-                }
+        let has_sources = self.shared.has_sources.load(Relaxed);
+        let mut inside = std::mem::take(&mut self.inside);
+        inside.clear();
+        for (index, entry) in (0..).zip(out.entries()) {
+            let source = entry.source as usize;
+            let Some((region, state)) = self.regions[source].zip(out.state(entry)) else { continue };
+            if self.region(state) != Some(region) {
+                continue;
             }
-            if records {
+            let accepts = !region.weak && self.product.marks(self.places[source], entry.action) & all == all;
+            if accepts && self.sources.last() != Some(&sources[source]) {
+                self.sources.push(sources[source]);
+            }
+            if region.weak || has_room && has_sources {
+                inside.push(Inside { index, source: entry.source, accepts, target: self.new[index as usize] });
+            }
+        }
+        self.number_targets(&mut inside)?;
+        let mut rest = inside.iter().peekable();
+        for (source, number) in (0..).zip(sources) {
+            let Some(region) = self.regions[source as usize] else { continue };
+            self.edges.clear();
+            while let Some(edge) = rest.next_if(|edge| edge.source == source) {
+                if region.weak {
+                    self.shared.nodes.value(edge.target).degree.fetch_add(1, Relaxed);
+                }
+                self.edges.push(Edge::new(edge.target, edge.accepts));
+            }
+            if has_room && (region.weak || has_sources) {
                 let place = self.shared.edges.record(&mut self.recorder, &self.edges);
                 self.shared.nodes.value(*number).edges.store(place, Relaxed);
             }
+        }
+        self.inside = inside;
+        Ok(())
+    }
+
+    /// Looks up the numbers of successors that have none yet. The look-ups do not depend on each
+    /// other, so the processor waits for several of them at a time.
+    fn number_targets(&mut self, inside: &mut [Inside]) -> Result<(), Full> {
+        let nodes = &self.shared.nodes;
+        for edge in inside.iter_mut().filter(|edge| edge.target == NONE) {
+            edge.target = nodes.first_of_bucket(self.names[edge.index as usize])?;
+        }
+        for edge in inside.iter_mut().filter(|edge| self.new[edge.index as usize] == NONE) {
+            let name = self.names[edge.index as usize];
+            edge.target = match nodes.number_from(edge.target, name) {
+                Some(number) => number,
+                None => self.given(name)?,
+            };
         }
         Ok(())
     }
@@ -614,16 +698,27 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
     fn read_edges(&mut self, phase: Phase, numbers: &[u32], monitor: &Monitor<'_>) -> Result<(), Full> {
         let shared = self.shared;
         let round = shared.round.load(SeqCst);
+        let mut places = [0; TAKE];
+        for (place, &number) in places.iter_mut().zip(numbers) {
+            *place = shared.nodes.value(number).edges.load(Relaxed);
+        }
+        self.edges.clear();
         let (mut unread, mut count) = ([0; TAKE], 0);
-        for &number in numbers {
-            match shared.edges.at(shared.nodes.value(number).edges.load(Relaxed)) {
-                Some(edges) => edges.iter().for_each(|edge| self.examine_edge(phase, round, edge.target(), edge.accepts())),
+        for (&place, &number) in places.iter().zip(numbers) {
+            match shared.edges.at(place) {
+                Some(edges) => self.edges.extend_from_slice(edges),
                 None => {
                     unread[count] = number;
                     count += 1;
                 }
             }
         }
+        // All targets are looked at before one is changed, so the processor waits for several of
+        // them at a time.
+        let mut edges = std::mem::take(&mut self.edges);
+        edges.retain(|edge| Self::concerns(phase, round, shared, edge.target(), edge.accepts()));
+        edges.iter().for_each(|edge| self.examine_edge(phase, round, edge.target(), edge.accepts()));
+        self.edges = edges;
         self.expand(phase, &unread[..count], monitor)
     }
 
@@ -647,26 +742,30 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         self.out = out;
     }
 
+    /// Whether a phase changes the target of an edge.
+    fn concerns(phase: Phase, round: u32, shared: &Shared, target: u32, accepts: bool) -> bool {
+        let least = if phase == Phase::TakeOut { round } else { round - 1 };
+        (phase != Phase::Begin || accepts) && shared.is_in(shared.nodes.value(target), least)
+    }
+
     /// Adds the target of an edge to the round, or removes the edge.
     fn examine_edge(&mut self, phase: Phase, round: u32, target: u32, accepts: bool) {
+        if !Self::concerns(phase, round, self.shared, target, accepts) {
+            return;
+        }
         let node = self.shared.nodes.value(target);
-        match phase {
-            Phase::Begin if !accepts => {}
-            Phase::TakeOut => {
-                if self.shared.is_in(node, round) && node.degree.fetch_sub(1, SeqCst) == 1 {
-                    node.round.store(0, SeqCst);
-                    self.following.push(target);
-                }
+        if phase == Phase::TakeOut {
+            if node.degree.fetch_sub(1, SeqCst) == 1 {
+                node.round.store(0, SeqCst);
+                self.following.push(target);
             }
-            _ if !self.shared.is_in(node, round - 1) => {}
-            _ => {
-                if phase == Phase::Reach {
-                    node.degree.fetch_add(1, SeqCst);
-                }
-                if node.round.compare_exchange(round - 1, round, SeqCst, SeqCst).is_ok() {
-                    self.following.push(target);
-                }
-            }
+            return;
+        }
+        if phase == Phase::Reach {
+            node.degree.fetch_add(1, SeqCst);
+        }
+        if node.round.compare_exchange(round - 1, round, SeqCst, SeqCst).is_ok() {
+            self.following.push(target);
         }
     }
 
@@ -676,19 +775,20 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
         self.shared.nodes.number(self.store.insert(hash, state).ok()?.id)
     }
 
-    /// Inserts a state and returns its name; a new state gets a number.
-    fn meet(&mut self, hash: u64, state: &[u8], parent: u32) -> Result<StateId, Full> {
+    /// Inserts a state and returns its name; a new state gets a number, which is returned too.
+    fn meet(&mut self, hash: u64, state: &[u8], parent: u32) -> Result<(StateId, u32), Full> {
         let inserted = self.store.insert(hash, state).map_err(|_| Full)?;
-        if inserted.new {
-            self.states += 1;
-            let round = self.region(state).map_or(0, |region| if region.weak { WEAK } else { FIRST });
-            let number = self.shared.nodes.add(&mut self.numbers, inserted.id, |_, node| {
-                node.parent.store(parent, Relaxed);
-                node.round.store(round, Relaxed);
-            })?;
-            self.following.push(number);
+        if !inserted.new {
+            return Ok((inserted.id, NONE));
         }
-        Ok(inserted.id)
+        self.states += 1;
+        let round = self.region(state).map_or(0, |region| if region.weak { WEAK } else { FIRST });
+        let number = self.shared.nodes.add(&mut self.numbers, inserted.id, |_, node| {
+            node.parent.store(parent, Relaxed);
+            node.round.store(round, Relaxed);
+        })?;
+        self.following.push(number);
+        Ok((inserted.id, number))
     }
 
     /// The number of a state that is in the store. If it has none yet, the worker that inserted it
@@ -726,112 +826,5 @@ impl<'a, S: System + Clone, W: StoreWorker> Worker<'a, S, W> {
             trace.steps.push(TraceStep { action, state: Some(state) });
         }
         Some(trace)
-    }
-
-    /// A path to an accepting cycle among the states of a round, and around it.
-    fn lasso<T: Store>(&mut self, round: u32, visited: &T, monitor: &Monitor<'_>) -> Option<Trace> {
-        let members = self.accepting_component(round, monitor)?;
-        let start = *members.iter().min()?;
-        let mut trace = self.way(start, monitor)?;
-        self.read(start);
-        let start = self.state.clone();
-        let (number, standing) = (self.number, self.standing(self.depth));
-        let stop = |bytes| !monitor.may_hold(number, &standing.holding(bytes), visited);
-        let Worker { product, store, shared, .. } = self;
-        let mut member = |state: &[u8]| {
-            let hash = store.hash(state);
-            let name = store.insert(hash, state).ok().map(|inserted| inserted.id);
-            name.and_then(|name| shared.nodes.number(name)).is_some_and(|number| members.contains(&number))
-        };
-        let around = Lasso { product, fairness: Fairness::None, stop: &stop }.around(&start, &mut member, Processes::default())?;
-        trace.loop_start = Some(trace.steps.len());
-        trace.steps.extend(around);
-        Some(trace)
-    }
-
-    /// A strongly connected component among the states of a round with an accepting edge (Tarjan;
-    /// Gabow, "Path-based depth-first search for strong and biconnected components", 2000).
-    fn accepting_component(&mut self, round: u32, monitor: &Monitor<'_>) -> Option<HashSet<u32>> {
-        const UNSEEN: u32 = u32::MAX;
-        const COMPLETE: u32 = u32::MAX - 1;
-        let end = self.shared.nodes.end();
-        let mut order = vec![UNSEEN; end as usize];
-        let mut polls = 0_u32;
-        for root in 0..end {
-            let alive = |shared: &Shared, number: u32| shared.is_in(shared.nodes.value(number), round);
-            if order[root as usize] != UNSEEN || self.shared.nodes.name(root).is_none() || !alive(self.shared, root) {
-                continue;
-            }
-            let mut live: Vec<u32> = Vec::new();
-            let mut borders: Vec<u32> = Vec::new();
-            let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
-            let mut next = Some(root);
-            loop {
-                if let Some(number) = next.take() {
-                    polls += 1;
-                    if polls.is_multiple_of(256) && monitor.had_enough() {
-                        return None;
-                    }
-                    order[number as usize] = live.len() as u32;
-                    borders.push(live.len() as u32);
-                    live.push(number);
-                    path.push((number, self.inside(number, round).into_iter().map(|(target, _)| target).collect()));
-                }
-                let Some((number, targets)) = path.last_mut() else { break };
-                let number = *number;
-                if let Some(target) = targets.pop() {
-                    match order[target as usize] {
-                        UNSEEN => next = Some(target),
-                        COMPLETE => {}
-                        place => {
-                            while borders.last().is_some_and(|&border| border > place) {
-                                borders.pop();
-                            }
-                        }
-                    }
-                    continue;
-                }
-                path.pop();
-                let place = order[number as usize];
-                if borders.last() != Some(&place) {
-                    continue;
-                }
-                borders.pop();
-                let component = live.split_off(place as usize);
-                component.iter().for_each(|&state| order[state as usize] = COMPLETE);
-                let members: HashSet<u32> = component.iter().copied().collect();
-                if component.iter().any(|&state| self.accepts(state, round, &members)) {
-                    return Some(members);
-                }
-            }
-        }
-        None
-    }
-
-    /// Whether a state has an accepting edge to one of `members`.
-    fn accepts(&mut self, number: u32, round: u32, members: &HashSet<u32>) -> bool {
-        self.inside(number, round).iter().any(|(target, accepting)| *accepting && members.contains(target))
-    }
-
-    /// The successors of a state that are in a round and in its region, each with whether the edge
-    /// to it accepts.
-    fn inside(&mut self, number: u32, round: u32) -> Vec<(u32, bool)> {
-        self.read(number);
-        let mut out = Successors::new();
-        self.product.successors(&self.state, &mut out);
-        let (region, at, all) = (self.region(&self.state), self.product.automaton_state(&self.state), self.product.automaton().all_marks());
-        let mut targets = Vec::new();
-        for (entry, state) in out.iter() {
-            let Some(state) = state else { continue };
-            if self.region(state) != region {
-                continue;
-            }
-            let hash = self.store.hash(state);
-            let target = self.known(hash, state);
-            if let Some(target) = target.filter(|&target| self.shared.is_in(self.shared.nodes.value(target), round)) {
-                targets.push((target, self.product.marks(at, entry.action) & all == all));
-            }
-        }
-        targets
     }
 }

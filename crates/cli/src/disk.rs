@@ -8,6 +8,7 @@
 //! saved search only by the search that resumes it.
 
 use crate::failure::Failure;
+use crate::next;
 use check::{FileReader, FileWriter, Folder, Saved};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -132,7 +133,7 @@ impl DiskFolder {
             marked.filter(|name| !name.is_empty() && !files.is_empty()).map(|name| PathBuf::from(String::from_utf8_lossy(name).as_ref()));
         let saved = if is_saved(&own) { Some(own.clone()) } else { named.filter(|named| is_saved(named)) };
         if let Some(saved) = saved.filter(|saved| !savings.resumed.is_some_and(|resumed| are_same(resumed, saved))) {
-            let (folder, file) = (path.display(), saved.display());
+            let (folder, file) = (next::file(path), next::file(&saved));
             return Err(Failure::Call(if saved == own {
                 format!("{folder} holds a saved search: continue it (`--resume {folder}`), remove it, or choose another folder")
             } else {

@@ -7,9 +7,10 @@ use report::{WitnessError, json};
 use schemars::JsonSchema;
 use serde::Serialize;
 use source::{Diagnostic, Fix, Label, SourceMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a command could not do its work.
 #[derive(Debug)]
@@ -185,7 +186,11 @@ pub fn fix_json(map: &SourceMap, fix: &Fix) -> FixJson {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::File { path, action, error } => write!(f, "cannot {action} {}: {error}", path.display()),
+            Failure::File { path, action, error } => {
+                let hint = if error.kind() == io::ErrorKind::NotFound { similar(path) } else { None };
+                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                write!(f, "cannot {action} {}: {error}{hint}", path.display())
+            }
             Failure::Model { map, diagnostics } => f.write_str(source::render_all_in(map, diagnostics, terminal::paint()).trim_end()),
             Failure::Plan(refusal) => refusal.fmt(f),
             Failure::Trace { path, error } => write!(f, "{}: {error}", path.display()),
@@ -195,6 +200,19 @@ impl fmt::Display for Failure {
         }
     }
 }
+
+/// A hint if a file in the same folder has a similar name.
+fn similar(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names = std::fs::read_dir(folder).ok()?.take(FILES_MAX).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    // The order of a folder depends on the system.
+    let names: BTreeSet<String> = names.collect();
+    source::did_you_mean(name, names.iter().map(String::as_str))
+}
+
+/// The most files that are looked at for a hint.
+const FILES_MAX: usize = 10_000;
 
 impl std::error::Error for Failure {}
 

@@ -1,6 +1,7 @@
 //! Reads files: models, traces, and the files that models include.
 
 use crate::failure::Failure;
+use crate::next;
 use crate::paths;
 use crate::terminal;
 use crate::warnings::WarningArguments;
@@ -35,7 +36,7 @@ pub struct Model {
     pub diagnostics: (SourceMap, Vec<Diagnostic>),
     /// Its text, if it was read from standard input.
     pub given: Option<Vec<u8>>,
-    /// The files it was read from.
+    /// The files it was read from, and those of its texts.
     pub files: Vec<PathBuf>,
     /// The numbers that SPIN gives to its transitions, if it is a Promela model.
     numbers: Vec<(Addr, u32)>,
@@ -83,6 +84,11 @@ impl Wanted<'_> {
 impl Model {
     fn new(name: String, model: languages::Model, warnings: Vec<String>, files: Vec<PathBuf>) -> Model {
         let subject = subject(model);
+        // A trace or a saved search contains its program. The texts of the program are inputs all
+        // the same: nothing is written over them.
+        let texts = subject.byte_code().map(|program| program.program().files.clone()).unwrap_or_default();
+        let mut files = files;
+        files.extend(texts.into_iter().map(PathBuf::from).filter(|text| text.is_file()));
         let (expressions, numbers, narrator) = (Vec::new(), Vec::new(), subject.narrator());
         let (diagnostics, given) = Default::default();
         Model { name, narrator, subject, warnings, diagnostics, given, files, numbers, expressions, measure: None, asked: None }
@@ -135,6 +141,21 @@ impl Model {
 /// Reads the model of a command. Warnings are printed; errors are returned as the failure.
 pub fn model(path: &Path, defines: &[(String, String)]) -> Result<Model, Failure> {
     model_with(path, defines, &Wanted::default())
+}
+
+/// A word that was given as a formula and is not known may be the name of a property that the model
+/// states.
+fn or_a_name(failure: Failure, given: &[(String, String)], stated: &[String]) -> Failure {
+    let Failure::Model { map, mut diagnostics } = failure else { return failure };
+    if let Some(first) = diagnostics.first_mut().filter(|_| !stated.is_empty()) {
+        let word = map.snippet(first.span).to_owned();
+        if given.iter().any(|(_, text)| text.trim() == word) {
+            let all = || format!("the properties that the model states are {}", stated.join(", "));
+            first.hint = source::did_you_mean(&word, stated.iter().map(String::as_str)).or_else(|| Some(all()));
+            first.fix = None;
+        }
+    }
+    Failure::Model { map, diagnostics }
 }
 
 /// All warnings about a valid model, those of the linter included.
@@ -206,12 +227,14 @@ pub fn model_with(path: &Path, defines: &[(String, String)], wanted: &Wanted<'_>
     let mut loaded = load(&[])?;
     let mut names = Vec::new();
     if !ltl.is_empty() {
-        let stated: Vec<String> = subject(loaded.model.clone()).stated().into_iter().map(|stated| stated.name).collect();
+        let known = subject(loaded.model.clone()).stated();
+        let temporal: Vec<String> = known.iter().filter(|stated| !stated.kind.is_safety()).map(|stated| stated.name.clone()).collect();
+        let stated: Vec<String> = known.into_iter().map(|stated| stated.name).collect();
         let formulas: Vec<&String> = ltl.iter().filter(|text| !stated.contains(text)).collect();
         let fresh = (1..).map(|number| if number == 1 { "formula".to_owned() } else { format!("formula_{number}") });
         let named: Vec<_> = fresh.filter(|name| !stated.contains(name)).zip(formulas).map(|(name, text)| (name, text.clone())).collect();
         if !named.is_empty() {
-            loaded = load(&named)?;
+            loaded = load(&named).map_err(|failure| or_a_name(failure, &named, &temporal))?;
         }
         names.extend(ltl.iter().filter(|text| stated.contains(text)).cloned());
         names.extend(named.into_iter().map(|(name, _)| name));
@@ -445,7 +468,7 @@ pub fn witness(path: &Path) -> Result<Witness, Failure> {
             "{name}: this is a model ({}), not a trace; `everypath check {name} --trace FILE` looks for a violation and writes its trace to FILE, \
              which `everypath replay FILE` shows; `everypath simulate {name}` makes a run",
             language.name,
-            name = path.display(),
+            name = next::file(path),
         )),
         None => foreign(path, &contents).unwrap_or(failure),
     })
@@ -454,7 +477,7 @@ pub fn witness(path: &Path) -> Result<Witness, Failure> {
 /// An error that names the right command, if a trace or a saved search is given where another file
 /// is needed.
 fn foreign(path: &Path, contents: &[u8]) -> Option<Failure> {
-    let name = path.display();
+    let name = next::file(path);
     if Saved::is_one(contents) {
         return Some(Failure::Call(format!("{name}: this is a saved search; resume it with `everypath check --resume {name}`")));
     }

@@ -40,9 +40,11 @@ use args::Arguments;
 use clap::Parser;
 use contract::Verdict;
 use failure::Failure;
+use source::printable;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
@@ -137,7 +139,8 @@ fn complain(failure: &Failure) {
     let text = match failure {
         // Diagnostics begin with their own severity.
         Failure::Model { .. } => failure.to_string(),
-        other => format!("error: {other}"),
+        // It may quote the names of files.
+        other => format!("error: {other}").lines().map(printable).collect::<Vec<_>>().join("\n"),
     };
     // If standard error is closed too, the exit code still has the answer.
     let _ = writeln!(io::stderr(), "{text}");
@@ -164,10 +167,20 @@ fn write_answer(text: &str) {
 
 /// Records that writing to standard output failed, unless the reader closed it.
 fn unsaid(error: io::Error) {
-    if error.kind() != io::ErrorKind::BrokenPipe {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        UNHEARD.store(true, Relaxed);
+    } else {
         // The first error counts.
         let _ = UNSAID.set(error);
     }
+}
+
+/// Whether the reader of standard output has closed it.
+static UNHEARD: AtomicBool = AtomicBool::new(false);
+
+/// Whether nobody reads what is printed. A command that prints as long as it runs then ends.
+fn is_unheard() -> bool {
+    UNHEARD.load(Relaxed)
 }
 
 /// Why an answer could not be written to standard output.

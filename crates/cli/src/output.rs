@@ -4,6 +4,7 @@
 
 use crate::failure::Failure;
 use crate::lock;
+use crate::paths::without_detours;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,9 @@ impl Output {
         let refuse = |error| Failure::write(path, error);
         // The target, if the path is a link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let same = |input: &Path| input == path || fs::canonicalize(input).is_ok_and(|input| input == place);
+        // Another output may not exist yet.
+        let tidy = without_detours(path);
+        let same = |input: &Path| without_detours(input) == tidy || fs::canonicalize(input).is_ok_and(|input| input == place);
         if inputs.iter().any(|input| same(input.as_ref())) {
             return Err(Failure::Call(format!("{}: this file is already in use here, so it will not be overwritten", path.display())));
         }

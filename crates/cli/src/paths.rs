@@ -55,7 +55,7 @@ fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
 }
 
 /// The path without `.` and `folder/..`.
-fn without_detours(path: &Path) -> PathBuf {
+pub fn without_detours(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {
         match (part, tidy.components().next_back()) {

@@ -2,15 +2,18 @@
 
 use crate::commands::CheckArguments;
 use crate::failure::Failure;
+use crate::input::Model;
 use crate::output::Output;
 use crate::session::Session;
 use crate::{Exit, complain, memory, paths, say};
+use bytecode::{Addr, Op};
 use check::{Order, Plan, Reach};
 use contract::{Outcome, Statistics, Verdict};
 use report::json::{self, CheckJson, StepJson};
 use report::{Measured, Printer, text};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A line, or a file and a line.
@@ -64,6 +67,9 @@ pub fn run(arguments: &CheckArguments, place: &Place, mut session: Session) -> R
     }
     // The names of files are relative to the working folder.
     let wanted = place.file.as_deref().map(|file| paths::shown(Path::new(file)));
+    if let Some(why) = no_statement(&session.model, wanted.as_deref(), place.line) {
+        return Err(Failure::Call(why));
+    }
     let (reach, statistics) = session.reach(wanted.as_deref(), place.line)?;
     let mut timeline = session.timeline();
     timeline.end(&statistics);
@@ -120,6 +126,30 @@ pub fn run(arguments: &CheckArguments, place: &Place, mut session: Session) -> R
         complain(&failure);
     }
     Ok(exit)
+}
+
+/// Why there is no statement to look for, and where there are some: nothing if there is one.
+fn no_statement(model: &Model, file: Option<&str>, line: u32) -> Option<String> {
+    let program = model.subject.byte_code()?.program();
+    let steps = (0..program.atoms_start().0).map(Addr).filter(|at| matches!(program.code[at.0 as usize], Op::Step { .. }));
+    let places: BTreeSet<(&str, u32)> = steps
+        .flat_map(|at| [program.span_at(at), program.origin_at(at)])
+        .flatten()
+        .filter_map(|span| Some((program.files.get(span.file.index())?.as_str(), span.line)))
+        .collect();
+    let files: BTreeSet<&str> = places.iter().map(|(file, _)| *file).collect();
+    let lines: BTreeSet<u32> =
+        places.iter().filter(|(name, _)| file.is_none_or(|file| Path::new(name).ends_with(file))).map(|(_, line)| *line).collect();
+    if lines.contains(&line) || places.is_empty() {
+        return None;
+    }
+    if let Some(file) = file.filter(|_| lines.is_empty()) {
+        let known: Vec<&str> = files.into_iter().collect();
+        return Some(format!("no statement of the model is in `{file}`; its statements are in {}", known.join(", ")));
+    }
+    let near: Vec<String> = lines.range(..line).next_back().into_iter().chain(lines.range(line..).next()).map(u32::to_string).collect();
+    let near = if near.len() == 1 { format!("line {}", near[0]) } else { format!("lines {}", near.join(" and ")) };
+    Some(format!("there is no statement on line {line}; the nearest are on {near}"))
 }
 
 const NEVER: &str = "no path executes a statement on this line";

@@ -48,7 +48,7 @@ impl ReportArguments {
     /// Makes sure that the files can be written; none of them may be one of `others`.
     pub fn open(&self, others: &[&Path]) -> Result<Reports<'_>, Failure> {
         let wanted = [&self.html, &self.junit, &self.sarif, &self.itf, &self.timeline];
-        let distinct: BTreeSet<&PathBuf> = wanted.into_iter().flatten().collect();
+        let distinct: BTreeSet<PathBuf> = wanted.into_iter().flatten().map(|path| paths::without_detours(path)).collect();
         if distinct.len() < wanted.into_iter().flatten().count() {
             return Err(Failure::Call("two of the reports would be written to the same file".to_owned()));
         }

@@ -6,6 +6,7 @@ use crate::checkpoint::CheckpointFile;
 use crate::disk::{self, DiskFolder};
 use crate::failure::Failure;
 use crate::input::{self, Model, Wanted};
+use crate::next;
 use crate::patience::{Over, Patience};
 use crate::progress::{Known, Ticker};
 use crate::quantity::Place;
@@ -211,7 +212,7 @@ impl Session {
         }
         if let Some(path) = file {
             // Standard error may be closed; the answer does not depend on it.
-            let _ = writeln!(std::io::stderr(), "note: the search is saved; resume it with `--resume {}`", path.display());
+            let _ = writeln!(std::io::stderr(), "note: the search is saved; resume it with `--resume {}`", next::file(path));
         }
         let advice = match graph {
             true => check::graph_advice(&self.plan, &checked.outcome),

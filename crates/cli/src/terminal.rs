@@ -60,9 +60,12 @@ pub fn look() -> Look {
     }
 }
 
-/// The colours of diagnostics, on standard error.
+/// How diagnostics look on standard error.
 pub fn paint() -> Paint {
-    Paint { color: colors(io::stderr().is_terminal(), |name| std::env::var_os(name)) }
+    let terminal = io::stderr().is_terminal();
+    let width = terminal.then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
+    let width = width.map(|(width, _)| usize::from(width.0));
+    Paint { color: colors(terminal, |name| std::env::var_os(name)), width }
 }
 
 /// Whether text is coloured, by these variables and by whether it goes to a terminal.

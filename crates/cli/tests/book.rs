@@ -5,6 +5,10 @@
 //! `<!-- file: models/lf/race.lf -->`, or with a second name for the copy. A command that ends in a
 //! backslash continues on the next line.
 //!
+//! A block of shell commands below a comment such as `<!-- needs: avr-gcc -->` is run where these
+//! programs are installed; what its commands print is not shown. Commands within sentences and
+//! tables are not run, but their options must exist.
+//!
 //! `UPDATE=1 cargo test -p cli --test book` writes the answers anew. Times and sizes of memory
 //! differ from run to run; the guide shows an ellipsis instead.
 
@@ -64,17 +68,52 @@ fn provide(line: &str, folder: &Folder) {
     folder.write(to, contents);
 }
 
+/// Runs the lines of a block of shell commands, if the programs that they need are there.
+fn run_lines(lines: &[&str], needs: &[&str], folder: &Folder) {
+    let path = searched();
+    let there = |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    if !needs.iter().all(there) {
+        return testkit::passed_over(&format!("one of these programs is missing: {}", needs.join(", ")));
+    }
+    for line in lines {
+        let mut shell = std::process::Command::new("sh");
+        shell.current_dir(folder.path("")).args(["-c", line]).stdin(std::process::Stdio::null()).env("PATH", &path);
+        let output = shell.output().expect("a shell");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        if told.contains("avr/io.h") {
+            return testkit::passed_over("avr-libc is missing");
+        }
+        let fine = if line.starts_with("everypath") { &[0, 1, 3][..] } else { &[0] };
+        assert!(output.status.code().is_some_and(|code| fine.contains(&code)), "{line}: {told}");
+    }
+}
+
+/// The folders in which a shell looks for programs, with ours first.
+fn searched() -> std::ffi::OsString {
+    let bin = Path::new(env!("CARGO_BIN_EXE_everypath")).parent().expect("a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).expect("no folder has a colon in its name")
+}
+
 /// A chapter with the present answers, and the number of commands.
 fn retold(text: &str, folder: &Folder) -> (String, usize) {
     let (mut out, mut commands) = (String::new(), 0);
     let mut lines = text.lines();
+    let mut needs: Vec<&str> = Vec::new();
     while let Some(line) = lines.next() {
         out.push_str(&format!("{line}\n"));
         provide(line, folder);
+        if let Some(names) = line.strip_prefix("<!-- needs: ").and_then(|rest| rest.strip_suffix(" -->")) {
+            needs = names.split(' ').collect();
+        }
         let Some(block) = line.strip_prefix("```").filter(|block| !block.is_empty()) else { continue };
         let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
         if let Some((_, file)) = block.split_once(' ') {
             folder.write(file, body.join("\n") + "\n");
+            body.iter().for_each(|line| out.push_str(&format!("{line}\n")));
+        } else if block == "sh" && !needs.is_empty() {
+            run_lines(&body, &std::mem::take(&mut needs), folder);
+            commands += body.len();
             body.iter().for_each(|line| out.push_str(&format!("{line}\n")));
         } else {
             let mut asked: Vec<Vec<&str>> = Vec::new();
@@ -158,8 +197,7 @@ fn every_example_of_the_help_runs() {
     folder.write("program.lf", PROGRAM);
     // The trace of a program that has only begun.
     folder.write("run.trace", "start 1 init\n");
-    let bin = Path::new(env!("CARGO_BIN_EXE_everypath")).parent().expect("a folder").to_owned();
-    let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
+    let path = searched();
     for place in [".local/share/bash-completion/completions", ".local/share/man/man1", ".zfunc", ".config/fish/completions"] {
         std::fs::create_dir_all(folder.path(place)).expect("a folder");
     }
@@ -182,7 +220,7 @@ fn every_example_of_the_help_runs() {
             }
             let mut shell = std::process::Command::new("sh");
             shell.current_dir(folder.path("")).args(["-c", &command]).stdin(std::process::Stdio::null());
-            shell.env("HOME", folder.path("")).env("PATH", path.as_ref().expect("folders"));
+            shell.env("HOME", folder.path("")).env("PATH", &path);
             let output = shell.output().expect("a shell");
             let told = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.code().is_some_and(|code| code == 0 || code == 1 || code == 3), "{command}: {told}");
@@ -191,6 +229,53 @@ fn every_example_of_the_help_runs() {
         }
     }
     assert!(run >= 25, "only {run} examples");
+}
+
+/// The words of a text that begin with two dashes, without their values.
+fn options(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| c.is_whitespace() || "[](),;'\"`|".contains(c)).filter(|word| word.starts_with("--"));
+    words.map(|word| word.split('=').next().unwrap_or(word)).filter(|word| word.len() > 2)
+}
+
+#[test]
+fn every_option_that_the_book_names_exists() {
+    let folder = Folder::new();
+    let listed = folder.run(&["help"]).exits(0).out;
+    let verbs: Vec<&str> =
+        listed.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|verb| !verb.is_empty()).collect();
+    let help = |verb: &str| folder.run(&["help", verb]);
+    let known = |text: &str| options(text).map(|option| option.trim_end_matches(['.', ':', '…']).to_owned()).collect::<Vec<_>>();
+    let of: std::collections::BTreeMap<&str, Vec<String>> =
+        verbs.iter().map(|verb| (*verb, help(verb))).filter(|(_, run)| run.code == 0).map(|(verb, run)| (verb, known(&run.out))).collect();
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for path in chapters() {
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let mut inside = false;
+        let prose = text.lines().filter(|line| {
+            let fence = line.starts_with("```");
+            inside ^= fence;
+            !inside && !fence
+        });
+        // A span of code may continue on the next line.
+        for span in prose.collect::<Vec<_>>().join("\n").split('`').skip(1).step_by(2) {
+            let words = span.split_whitespace().collect::<Vec<_>>();
+            let ["everypath", verb, ..] = words[..] else { continue };
+            let Some(own) = of.get(verb) else {
+                // A function of the library for C, for example.
+                wrong
+                    .extend(verb.chars().all(|c| c.is_ascii_lowercase()).then(|| format!("{}: no command {verb}: {span}", path.display())));
+                continue;
+            };
+            seen += 1;
+            wrong.extend(
+                options(span)
+                    .filter(|option| !own.iter().any(|own| own == option))
+                    .map(|option| format!("{}: {option}: {span}", path.display())),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 60, "only {seen} commands");
 }
 
 #[test]

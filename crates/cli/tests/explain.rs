@@ -119,6 +119,8 @@ fn first_models_examples_and_pages_are_there() {
     }
     assert!(folder.read("first.lf").contains("END first."));
     folder.run(&["new", "first.elf"]).exits(2);
+    folder.run(&["new", "version 1.5"]).exits(0);
+    assert!(folder.has("version 1.5.pml"));
     let json = folder.run(&["check", "first.pml", "--json"]).exits(1).json();
     assert_eq!(json["violation"]["kind"], "assertion violated", "{json}");
     let list = folder.run(&["examples"]).exits(0);
@@ -158,7 +160,8 @@ fn reports_are_written_to_files() {
         !page.contains("http://") && !page.contains("https://")
             || page.matches("http").count() == page.matches("http-equiv").count() + page.matches("www.w3.org").count()
     );
-    for part in ["id=\"slider\"", "id=\"data\"", "class=\"source\"", "<svg", "Coverage", "&#39;&lt;&#39;"] {
+    for part in ["id=\"slider\"", "id=\"data\"", "class=\"source\"", "<svg", "Coverage", "&#39;&lt;&#39;", "before all states were visited"]
+    {
         assert!(page.contains(part), "{part}");
     }
     let junit = read("r.xml");
@@ -202,6 +205,7 @@ fn reports_are_written_to_files() {
     assert_eq!((&last["d"], &states[0]["c"]), (&serde_json::json!([9]), &serde_json::json!([])), "{itf}");
     folder.run(&["check", "model.pml", "--html", "model.pml"]).exits(2);
     folder.run(&["check", "model.pml", "--html", "x", "--junit", "x"]).exits(2);
+    folder.run(&["check", "model.pml", "--trace", "x", "--junit", "./x"]).exits(2);
 }
 
 #[test]
@@ -217,8 +221,13 @@ fn a_path_to_a_statement_is_found_or_there_is_none() {
     }
     let json = folder.run(&["check", "model.pml", "--reach", "8", "--json"]).exits(1).json();
     assert_eq!(json["verdict"], "never", "{json}");
-    folder.run(&["check", "model.pml", "--reach", "99"]).exits(2);
-    folder.run(&["check", "model.pml", "--reach", "other.pml:4"]).exits(2);
+    // The message says where there are statements.
+    let run = folder.run(&["check", "model.pml", "--reach", "99"]).exits(2);
+    assert!(run.err.contains("on line 15"), "{run:?}");
+    let run = folder.run(&["check", "model.pml", "--reach", "10"]).exits(2);
+    assert!(run.err.contains("on lines 8 and 11"), "{run:?}");
+    let run = folder.run(&["check", "model.pml", "--reach", "other.pml:4"]).exits(2);
+    assert!(run.err.contains("are in model.pml"), "{run:?}");
     folder.run(&["check", "model.pml", "--reach", "x"]).exits(2);
     // A part of a name is no name.
     folder.run(&["check", "model.pml", "--reach", "del.pml:14"]).exits(2);
@@ -531,4 +540,122 @@ fn a_trace_that_is_cut_comes_with_the_command_that_shows_all() {
     assert_eq!(command, "check model.pml --no-merge --verbose");
     let whole = String::from_utf8_lossy(&on_terminal(command).expect("it worked before").stdout).into_owned();
     assert!(whole.lines().count() > cut.lines().count() && !whole.contains("not shown here"), "{whole}");
+}
+
+/// Commands are shown as a shell reads them, whatever the files are called.
+#[cfg(unix)]
+#[test]
+fn suggested_commands_work_with_every_name() {
+    let model = "byte x;\nactive proctype P() { x = 1; x = 2; assert(x == N) }\n";
+    let folder = Folder::new();
+    let shell = |command: &str| {
+        let script = command.replace("everypath ", &format!("{} ", env!("CARGO_BIN_EXE_everypath")));
+        let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")).output().expect("a shell");
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{command}: {output:?}");
+    };
+    for name in ["my model", "it's", "-dash", "\u{fc}n\u{ef}", "a;b$HOME", "*", "a.b", "~", "x\\y", "$(false)", "#"] {
+        let file = format!("{name}.pml");
+        folder.write(&file, model);
+        // A name that begins with a dash is not an option.
+        let given = if name.starts_with('-') { format!("./{file}") } else { file };
+        let run = folder.run(&["check", &given, "-D", "N=1 + 2"]).exits(1);
+        let next = run.out.lines().find_map(|line| line.strip_prefix("next: ")).unwrap_or_else(|| panic!("{given}: {run:?}"));
+        shell(next);
+        assert!(folder.has(&format!("{name}.trace")), "{next}");
+        // A file of another kind: the message has a command, too.
+        let run = folder.run(&["space", &format!("./{name}.trace")]).exits(2);
+        let command = run.err.split('`').nth(1).unwrap_or_else(|| panic!("{run:?}"));
+        shell(command);
+        let run = folder.run(&["new", &format!("./{name} new")]).exits(0);
+        run.out.lines().filter_map(|line| line.strip_prefix("  everypath ")).for_each(|command| shell(&format!("everypath {command}")));
+    }
+    // What cannot be typed is not shown.
+    folder.write("bell\u{7}.pml", model);
+    let run = folder.run(&["check", "bell\u{7}.pml", "-DN=3"]).exits(1);
+    assert!(!run.out.contains('\u{7}') && !run.out.contains("next: "), "{run:?}");
+    let run = folder.run(&["check", "none\u{7}.pml"]).exits(2);
+    assert!(!run.err.contains('\u{7}'), "{run:?}");
+}
+
+#[test]
+fn other_tools_are_given_paths_that_they_can_show() {
+    let folder = Folder::with("long.pml", "short n;\nactive proctype P() { do :: n < 3000 -> n++ :: else -> assert(false) od }\n");
+    folder.run(&["check", "long.pml", "--no-merge", "--search", "dfs", "--sarif", "r.sarif", "--junit", "r.xml"]).exits(1);
+    let sarif: Value = serde_json::from_str(&folder.read("r.sarif")).expect("JSON");
+    let steps = sarif["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"].as_array().expect("a list");
+    assert_eq!(steps.len(), 1001, "the first and the last, and one that says how many are between");
+    let texts: Vec<&str> = steps.iter().filter_map(|step| step["location"]["message"]["text"].as_str()).collect();
+    assert!(texts[500].starts_with('\u{2026}') && texts[1000].contains("assert(false)"), "{}", texts[500]);
+    let junit = folder.read("r.xml");
+    assert!(junit.lines().count() < 1020 && junit.contains("steps are left out") && junit.contains("assert(false)"));
+}
+
+/// A run without an end stops when its reader has gone, unless it writes files.
+#[cfg(unix)]
+#[test]
+fn a_run_ends_with_its_reader() {
+    let folder = Folder::with("model.pml", "byte n;\nactive proctype P() { do :: n++ od }\n");
+    let mut child = folder
+        .command(&["simulate", "model.pml", "--steps", "1000000000000"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_word_that_is_no_formula_may_be_a_name() {
+    let model = "bool p;\nactive proctype P() { p = true }\nltl served { <> p }\nltl safe { [] (p || !p) }\n";
+    let folder = Folder::with("model.pml", model);
+    let run = folder.run(&["check", "model.pml", "--ltl", "serve"]).exits(2);
+    assert!(run.err.contains("did you mean `served`?"), "{run:?}");
+    let run = folder.run(&["check", "model.pml", "--ltl", "live"]).exits(2);
+    assert!(run.err.contains("states are served, safe"), "{run:?}");
+    let run = folder.run(&["check", "model.pml", "--ltl", "<> q"]).exits(2);
+    assert!(run.err.contains("as in `byte q`"), "{run:?}");
+}
+
+/// Nothing that is cut is wider than the terminal, and nothing is lost in a very narrow one.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_answer_fits_the_terminal() {
+    let long = "a_rather_long_name_of_a_variable + a_rather_long_name_of_a_variable + a_rather_long_name_of_a_variable";
+    let folder = Folder::with(
+        "model.pml",
+        format!(
+            "byte a_rather_long_name_of_a_variable;\nactive [2] proctype AProcess() {{ a_rather_long_name_of_a_variable++; ({long} > 40) }}\n"
+        ),
+    );
+    folder.write("broken.pml", format!("byte x;\ninit {{ x = {} + missing + {} }}\n", "1 + ".repeat(30) + "1", "1 + ".repeat(30) + "1"));
+    let on_terminal = |columns: usize, arguments: &str| {
+        let command = format!("stty rows 40 cols {columns} && {} {arguments}", env!("CARGO_BIN_EXE_everypath"));
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).current_dir(folder.path(".")).env("NO_COLOR", "1");
+        let output =
+            script.stdin(std::process::Stdio::null()).output().ok().filter(|output| matches!(output.status.code(), Some(1 | 2)))?;
+        Some(String::from_utf8_lossy(&output.stdout).replace('\r', ""))
+    };
+    let Some(wide) = on_terminal(100, "check model.pml --no-merge") else {
+        testkit::passed_over("there is no `script` that gives a terminal");
+        return;
+    };
+    let listed = |text: &str| text.lines().filter(|line| line.contains("model.pml:2")).map(str::to_owned).collect::<Vec<_>>();
+    for (columns, text) in [(100, wide), (62, on_terminal(62, "check model.pml --no-merge").expect("it worked before"))] {
+        let lines = listed(&text);
+        assert!(lines.len() > 3 && lines.iter().skip(1).all(|line| line.chars().count() <= columns), "{columns}\n{text}");
+        assert!(lines.iter().any(|line| line.ends_with('\u{2026}')), "{text}");
+    }
+    let narrow = on_terminal(40, "check model.pml --no-merge").expect("it worked before");
+    assert!(listed(&narrow).iter().any(|line| line.contains(long)), "{narrow}");
+    // The mark is below what it marks.
+    for columns in [40, 80] {
+        let text = on_terminal(columns, "check broken.pml").expect("it worked before");
+        let lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().position(|line| line.contains("^^^^^^^")).unwrap_or_else(|| panic!("{text}"));
+        let column = lines[at].chars().position(|c| c == '^').expect("the mark");
+        assert_eq!(lines[at - 1].chars().skip(column).take(7).collect::<String>(), "missing", "{text}");
+        assert!(lines[at - 1].chars().count() <= columns, "{text}");
+    }
 }

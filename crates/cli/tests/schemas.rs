@@ -2,7 +2,8 @@
 //!
 //! The schemas are generated from the types of the answers. So the only possible difference is a
 //! value that is printed in another way than its type says. The validator knows the keywords that
-//! our schemas use, and refuses a schema with another one.
+//! our schemas use, and refuses a schema with another one. It also checks the logs in the formats
+//! of other tools.
 
 mod common;
 
@@ -256,4 +257,196 @@ fn a_search_is_drawn_over_time() {
         assert!(svg.contains(name), "{svg}");
     }
     assert!(folder.read("r.html").contains("The search over time"));
+}
+
+/// What we use of the Static Analysis Results Interchange Format, version 2.1.0. Names that the
+/// standard does not know are errors there, and so they are here.
+fn sarif_schema() -> Value {
+    let object =
+        |required: &[&str], properties: Value| serde_json::json!({ "type": "object", "required": required, "properties": properties });
+    let list = |of: &str| serde_json::json!({ "type": "array", "items": { "$ref": format!("#/$defs/{of}") } });
+    let number = serde_json::json!({ "type": "integer", "minimum": 1 });
+    let text = serde_json::json!({ "type": "string" });
+    let of = |name: &str| serde_json::json!({ "$ref": format!("#/$defs/{name}") });
+    let level = of("level");
+    serde_json::json!({
+        "type": "object",
+        "required": ["version", "runs"],
+        "properties": { "$schema": text, "version": { "enum": ["2.1.0"] }, "runs": list("run") },
+        "$defs": {
+            "level": { "enum": ["none", "note", "warning", "error"] },
+            "run": object(&["tool"], serde_json::json!({
+                "tool": object(&["driver"], serde_json::json!({ "driver": of("driver") })),
+                "columnKind": { "enum": ["utf16CodeUnits", "unicodeCodePoints"] },
+                "invocations": list("invocation"),
+                "results": list("result"),
+            })),
+            "driver": object(&["name"], serde_json::json!({ "name": text, "version": text, "rules": list("rule") })),
+            "rule": object(&["id"], serde_json::json!({ "id": text })),
+            "invocation": object(&["executionSuccessful"], serde_json::json!({
+                "executionSuccessful": { "type": "boolean" },
+                "toolExecutionNotifications": list("notification"),
+            })),
+            "notification": object(&["message"], serde_json::json!({ "level": level, "message": of("message") })),
+            "message": object(&["text"], serde_json::json!({ "text": text })),
+            "result": object(&["message"], serde_json::json!({
+                "ruleId": text,
+                "level": level,
+                "message": of("message"),
+                "locations": list("location"),
+                "codeFlows": list("flow"),
+                "fixes": list("fix"),
+            })),
+            "location": object(&[], serde_json::json!({ "physicalLocation": of("place"), "message": of("message") })),
+            "place": object(&["artifactLocation"], serde_json::json!({ "artifactLocation": of("artifact"), "region": of("region") })),
+            "artifact": object(&["uri"], serde_json::json!({ "uri": text })),
+            "region": object(&[], serde_json::json!({
+                "startLine": number, "startColumn": number, "endLine": number, "endColumn": number,
+            })),
+            "flow": object(&["threadFlows"], serde_json::json!({ "threadFlows": list("thread") })),
+            "thread": object(&["locations"], serde_json::json!({ "locations": list("step") })),
+            "step": object(&[], serde_json::json!({ "location": of("location") })),
+            "fix": object(&["artifactChanges"], serde_json::json!({ "description": of("message"), "artifactChanges": list("change") })),
+            "change": object(&["artifactLocation", "replacements"], serde_json::json!({
+                "artifactLocation": of("artifact"),
+                "replacements": list("replacement"),
+            })),
+            "replacement": object(&["deletedRegion"], serde_json::json!({ "deletedRegion": of("region"), "insertedContent": of("message") })),
+        },
+    })
+}
+
+/// All values with this name, at any depth.
+fn all_named<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) {
+    if let Value::Object(object) = value {
+        found.extend(object.get(name));
+    }
+    match value {
+        Value::Object(object) => object.values().for_each(|inside| all_named(inside, name, found)),
+        Value::Array(list) => list.iter().for_each(|inside| all_named(inside, name, found)),
+        _ => {}
+    }
+}
+
+/// An element of XML: its name, its attributes, its children, its text.
+#[derive(Debug, Default)]
+struct Element {
+    name: String,
+    attributes: std::collections::BTreeMap<String, String>,
+    children: Vec<Element>,
+}
+
+/// Reads a document of XML, as strictly as our own documents need: no comments, no namespaces.
+fn xml(text: &str) -> Element {
+    let rest = text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").expect("a declaration");
+    let (mut open, mut at) = (vec![Element::default()], rest);
+    let plain = |text: &str| {
+        assert!(!text.contains('<') && text.chars().all(|c| !c.is_control() || "\n\t\r".contains(c)), "{text:?}");
+        let entities = text.split('&').skip(1).map(|rest| rest.split(';').next().unwrap_or_default().to_owned());
+        entities.for_each(|entity| assert!(["amp", "lt", "gt", "quot", "#39"].contains(&entity.as_str()), "&{entity}; in {text:?}"));
+    };
+    while let Some(begin) = at.find('<') {
+        plain(&at[..begin]);
+        let end = begin + at[begin..].find('>').expect("a tag ends");
+        let tag = &at[begin + 1..end];
+        at = &at[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            let closed = open.pop().expect("it is open");
+            assert_eq!(closed.name, name);
+            open.last_mut().expect("the document").children.push(closed);
+            continue;
+        }
+        let inside = tag.trim_end_matches('/');
+        let (name, mut attributes) = inside.split_once(' ').unwrap_or((inside, ""));
+        let mut element = Element { name: name.to_owned(), ..Element::default() };
+        while let Some((key, rest)) = attributes.trim_start().split_once("=\"") {
+            let (value, rest) = rest.split_once('"').expect("a value ends");
+            plain(value);
+            assert!(element.attributes.insert(key.to_owned(), value.to_owned()).is_none(), "{key} twice in {tag}");
+            attributes = rest;
+        }
+        assert!(attributes.trim().is_empty(), "{tag}");
+        match tag.ends_with('/') {
+            true => open.last_mut().expect("the document").children.push(element),
+            false => open.push(element),
+        }
+    }
+    let document = open.pop().filter(|_| open.is_empty()).expect("all is closed");
+    let [root] = <[Element; 1]>::try_from(document.children).expect("one root");
+    root
+}
+
+/// Checks a report in the form that JUnit's readers agree on.
+fn junit_is_valid(text: &str) {
+    let root = xml(text);
+    assert_eq!(root.name, "testsuites");
+    for suite in &root.children {
+        assert_eq!(suite.name, "testsuite");
+        let number = |name: &str| suite.attributes[name].parse::<usize>().unwrap_or_else(|_| panic!("{name}: {text}"));
+        let with = |name: &str| suite.children.iter().filter(|case| case.children.iter().any(|inside| inside.name == name)).count();
+        assert_eq!(
+            (number("tests"), number("failures"), number("errors")),
+            (suite.children.len(), with("failure"), with("error")),
+            "{text}"
+        );
+        for case in &suite.children {
+            assert_eq!(case.name, "testcase");
+            for name in ["name", "classname", "time"] {
+                assert!(!case.attributes[name].is_empty(), "{text}");
+            }
+            assert!(case.attributes["time"].parse::<f64>().is_ok_and(|time| time >= 0.0), "{text}");
+            assert!(case.children.len() <= 1, "{text}");
+            for inside in &case.children {
+                assert!(!inside.attributes["message"].is_empty() && !inside.attributes["type"].is_empty(), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn logs_for_other_tools_are_valid() {
+    let folder = Folder::with("race & <co> #1.pml", RACE);
+    folder.write("formula.pml", FORMULA);
+    folder.write("warned.pml", "byte x;\n*/ active proctype P() { if :: x == 1 -> assert(x < \"a\") :: else fi }\n".replace("\"a\"", "3"));
+    folder.write("broken.pml", "byte \u{1b}x;\ninit { conut = 1; y = 2 }\n");
+    folder.write("holds.pml", "byte n;\nactive proctype P() { do :: n < 9 -> n++ :: else -> break od; assert(n == 9) }\n");
+    folder.write("part.h", "byte z; init { x = 1 }\n");
+    folder.write("includes.pml", "#include \"part.h\"\n");
+    folder.write("ring.aut", "des (0, 2, 3)\n(0, \"a\", 1)\n(1, \"b\", 2)\n");
+    folder.write("program.lf", "MODULE M; VAR n : INTEGER; BEGIN n := 1; ASSERT n = 2 END M.\n");
+    let schema = sarif_schema();
+    for arguments in [
+        &["race & <co> #1.pml"][..],
+        &["race & <co> #1.pml", "--coverage", "--no-por"],
+        &["formula.pml"],
+        &["formula.pml", "--ltl", "live", "--witness"],
+        &["formula.pml", "--ltl", "<> (p && undeclared)"],
+        &["holds.pml", "--ltl", "[] (n <= 9)"],
+        &["warned.pml", "--coverage"],
+        &["warned.pml", "-W", "all"],
+        &["broken.pml"],
+        &["includes.pml"],
+        &["holds.pml"],
+        &["holds.pml", "--depth", "2"],
+        &["holds.pml", "--store", "hash"],
+        &["ring.aut"],
+        &["program.lf"],
+        &["./formula.pml"],
+    ] {
+        let files = ["--sarif", "log.sarif", "--junit", "log.xml"];
+        let run = folder.run(&[&["check"], arguments, &files].concat());
+        assert!((0..=3).contains(&run.code), "{arguments:?}: {run:?}");
+        let log: Value = serde_json::from_str(&folder.read("log.sarif")).expect("JSON");
+        assert_eq!(wrong(&schema, &schema, &log, "sarif"), None, "{arguments:?}: {log:#}");
+        let mut names = Vec::new();
+        all_named(&log, "uri", &mut names);
+        for uri in names.into_iter().filter_map(Value::as_str) {
+            let fits = |c: char| c.is_ascii_alphanumeric() || "-._~/%".contains(c);
+            assert!(uri.chars().all(fits), "{uri}");
+        }
+        junit_is_valid(&folder.read("log.xml"));
+        for name in ["log.sarif", "log.xml"] {
+            std::fs::remove_file(folder.path(name)).expect("it is ours");
+        }
+    }
 }

@@ -57,6 +57,7 @@ fn wrong_files() {
         let message = refused(&folder, &["check", path]);
         assert!(message.contains(path), "{message}");
     }
+    assert!(refused(&folder, &["check", "modle.epa"]).contains("did you mean `model.epa`?"));
     folder.write("model.unknown", "neither this nor that");
     assert!(refused(&folder, &["check", "model.unknown"]).contains(".epa"));
     refused(&folder, &["check", "model.epa", "--trace", "nowhere/trace.json", "--depth", "x"]);
@@ -167,6 +168,7 @@ fn outputs_do_not_overwrite_inputs() {
     folder.write("part.h", "byte x;\n");
     folder.write("part.json", "init { assert(x == 1) }\n");
     folder.write("model.pml", "#include \"part.h\"\n#include \"part.json\"\n");
+    folder.run(&["check", "model.pml", "--trace", "path.trace", "--trail", "model.pml.trail"]).exits(1);
     for call in [
         &["check", "model.epa", "--trace", "model.epa"][..],
         &["check", "model.epa", "--trace", "./model.epa"],
@@ -179,6 +181,12 @@ fn outputs_do_not_overwrite_inputs() {
         &["replay", "found.trace", "--html", "found", "--svg", "./found"],
         &["simulate", "model.epa", "--steps", "1", "--trace", "found", "--save", "found"],
         &["check", "model.pml", "--trace", "part.h"],
+        // A trace names the texts of its program, and a trail of SPIN is read with its model.
+        &["replay", "path.trace", "--svg", "part.json"],
+        &["replay", "path.trace", "--html", "part.json"],
+        &["replay", "model.pml.trail", "--svg", "model.pml"],
+        &["replay", "model.pml.trail", "--html", "part.h"],
+        &["shorten", "path.trace", "-o", "part.json"],
         &["space", "model.pml", "-o", "part.json"],
         &["compile", "model.pml", "-o", "./part.h"],
         &["simulate", "model.pml", "--save", "part.h"],

@@ -41,7 +41,10 @@ pub fn evaluate(tokens: &[Token], at: Span) -> Result<bool, Diagnostic> {
 fn unexpected(token: &Tok, span: Span) -> Diagnostic {
     match token {
         Tok::Bad(reason) => Diagnostic::error(span, format!("this is {reason}")),
-        token => Diagnostic::error(span, format!("{token} is not expected here")),
+        token => {
+            let hint = "a condition consists of numbers, names of macros, `defined NAME` and C's operators";
+            Diagnostic::error(span, format!("{token} is not expected here")).with_hint(hint)
+        }
     }
 }
 
@@ -81,7 +84,9 @@ impl Parser<'_> {
         self.nest()?;
         let yes = self.list(live && choice.is_true())?;
         if self.peek() != Some(&Tok::Op(Op::Colon)) {
-            return Err(Diagnostic::error(self.span(), "`:` is missing after `?` in the condition"));
+            return Err(
+                Diagnostic::error(self.span(), "`:` is missing after `?` in the condition").with_hint("write `condition ? value : value`")
+            );
         }
         self.at += 1;
         let no = self.conditional(live && !choice.is_true())?;
@@ -118,7 +123,7 @@ impl Parser<'_> {
             let right = self.binary(level + 1, live && needed)?;
             left = match apply(op, left, right) {
                 Some(value) => value,
-                None if live => return Err(Diagnostic::error(span, "division by zero")),
+                None if live => return Err(Diagnostic::error(span, "division by zero").with_hint("the divisor is 0 here")),
                 None => Value::signed(0),
             };
         }
@@ -149,7 +154,8 @@ impl Parser<'_> {
             Some(Tok::Op(Op::LParen)) => {
                 let value = self.list(live)?;
                 if self.peek() != Some(&Tok::Op(Op::RParen)) {
-                    return Err(Diagnostic::error(self.span(), "`)` is missing in the condition"));
+                    return Err(Diagnostic::error(self.span(), "`)` is missing in the condition")
+                        .with_hint("write `)` where the part in parentheses ends"));
                 }
                 self.at += 1;
                 value
@@ -157,7 +163,10 @@ impl Parser<'_> {
             Some(other) => {
                 return Err(unexpected(&other, span));
             }
-            None => return Err(Diagnostic::error(self.place, "the condition is incomplete")),
+            None => {
+                return Err(Diagnostic::error(self.place, "the condition is incomplete")
+                    .with_hint("write a number or the name of a macro at its end"));
+            }
         };
         self.depth -= 1;
         Ok(value)

@@ -8,7 +8,7 @@ use source::{Diagnostic, Span};
 /// The text after `#define`: name, parameters, body.
 pub(crate) fn definition(line: &[Token], span: Span) -> Result<(Text, Macro), Diagnostic> {
     let Some((name, name_span)) = line.first().and_then(|t| Some((macro_name(&t.kind)?, t.span))) else {
-        return Err(Diagnostic::error(span, "`#define` needs a name"));
+        return Err(Diagnostic::error(span, "`#define` needs a name").with_hint("write `#define NAME value`"));
     };
     let mut at = 1;
     let mut parameters = None;
@@ -43,7 +43,8 @@ fn parameter_names(line: &[Token], open: Span) -> Result<(Vec<Text>, bool, usize
     loop {
         match line.get(at).and_then(|t| macro_name(&t.kind)) {
             Some(name) if names.contains(&name) => {
-                return Err(Diagnostic::error(open, format!("two parameters of the macro are called `{name}`")));
+                return Err(Diagnostic::error(open, format!("two parameters of the macro are called `{name}`"))
+                    .with_hint("give one of them another name"));
             }
             Some(name) if names.len() < MAX_PARAMETERS => {
                 names.push(name);
@@ -65,7 +66,7 @@ fn parameter_names(line: &[Token], open: Span) -> Result<(Vec<Text>, bool, usize
             return Ok((names, variadic, at + 1));
         }
         if !is(at, Op::Comma) || variadic {
-            return Err(Diagnostic::error(open, "the parameters of a macro are not closed"));
+            return Err(Diagnostic::error(open, "the parameters of a macro are not closed").with_hint("write `)` behind the last one"));
         }
         at += 1;
     }

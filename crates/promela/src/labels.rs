@@ -6,12 +6,20 @@
 use crate::model::{Model, Node, Seq, Stm};
 use crate::token::Text;
 use source::{Diagnostic, did_you_mean};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Reports jumps and remote references to labels that do not exist. `doubts` are names in text that
 /// could not be read.
 pub fn check(model: &Model, doubts: Option<&HashSet<Text>>, diagnostics: &mut Vec<Diagnostic>) {
     let mut labels: Vec<HashSet<&Text>> = Vec::new();
+    let mut elsewhere: HashMap<&Text, &str> = HashMap::new();
+    for process in &model.processes {
+        walk(&process.body, &mut |stm| {
+            if let Node::Label(name, ..) = &stm.node {
+                elsewhere.entry(&name.text).or_insert(&process.name.text);
+            }
+        });
+    }
     let bodies = model.processes.iter().map(|p| &p.body).chain(model.automata.iter().map(|a| &a.body));
     for body in bodies {
         let (mut known, mut jumps) = (HashSet::new(), Vec::new());
@@ -25,8 +33,10 @@ pub fn check(model: &Model, doubts: Option<&HashSet<Text>>, diagnostics: &mut Ve
         for name in jumps.into_iter().filter(|name| !name.text.contains('\'')) {
             if !known.contains(&name.text) && doubts.is_none_or(|doubts| !doubts.contains(&name.text)) {
                 let message = format!("there is no label `{}` in this process", name.text);
-                let hint = did_you_mean(&name.text, sorted(&known));
-                diagnostics.push(Diagnostic::error(name.span, message).with_hint_opt(hint));
+                let other = elsewhere.get(&name.text).map(|owner| format!("a jump stays within its process; this label is in `{owner}`"));
+                let hint = other.or_else(|| did_you_mean(&name.text, sorted(&known)));
+                let hint = hint.unwrap_or_else(|| format!("write `{}:` before the statement that is meant", name.text));
+                diagnostics.push(Diagnostic::error(name.span, message).with_hint(hint));
             }
         }
         labels.push(known);

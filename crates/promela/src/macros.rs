@@ -258,7 +258,10 @@ impl<'f> Expander<'f> {
             token.newline = false;
             match &token.kind {
                 Tok::End => {
-                    errors.push(Diagnostic::error(name.span, format!("the arguments of the macro {} are not closed", name.kind)));
+                    errors.push(
+                        Diagnostic::error(name.span, format!("the arguments of the macro {} are not closed", name.kind))
+                            .with_hint("write `)` behind the last one"),
+                    );
                     self.pending.push(Pending { tokens: VecDeque::from([token]), name: None, newline_after: false });
                     break;
                 }

@@ -269,7 +269,8 @@ impl FileStack<'_> {
             if matches!(head.kind, Tok::Number(_)) {
                 self.rename(&line, hash);
             } else if self.live() {
-                errors.push(Diagnostic::error(head.span, format!("{} is not a directive", head.kind)));
+                let hint = "a line that begins with `#` is for the preprocessor, as in `#define N 3`";
+                errors.push(Diagnostic::error(head.span, format!("{} is not a directive", head.kind)).with_hint(hint));
             }
             return;
         };
@@ -294,7 +295,7 @@ impl FileStack<'_> {
             }
             "undef" => match rest.first().and_then(|t| macro_name(&t.kind)) {
                 Some(name) => macros.undefine(&name),
-                None => errors.push(Diagnostic::error(span, "`#undef` needs a name")),
+                None => errors.push(Diagnostic::error(span, "`#undef` needs a name").with_hint("write `#undef NAME`")),
             },
             // What C's own library declares is known.
             "include" if self.in_c() && rest.first().is_some_and(|t| t.kind == Tok::Op(Op::Lt)) => {}
@@ -314,8 +315,8 @@ impl FileStack<'_> {
             "pragma" | "ident" | "sccs" | "assert" | "unassert" => {}
             _ => {
                 let known = ["define", "undef", "include", "if", "ifdef", "ifndef", "elif", "else", "endif", "error", "line"];
-                errors
-                    .push(Diagnostic::error(head.span, format!("`#{name}` is not a directive")).with_hint_opt(did_you_mean(&name, known)));
+                let hint = did_you_mean(&name, known).unwrap_or_else(|| format!("the directives are {}", known.join(", ")));
+                errors.push(Diagnostic::error(head.span, format!("`#{name}` is not a directive")).with_hint(hint));
             }
         }
     }
@@ -324,7 +325,8 @@ impl FileStack<'_> {
     fn next_part(&mut self, name: &str, rest: &[Token], span: Span, macros: &mut Macros, errors: &mut Vec<Diagnostic>) {
         let first = self.files.last().map_or(0, |f| f.conditions);
         if self.conditions.len() <= first {
-            errors.push(Diagnostic::error(span, format!("`#{name}` without an `#if`")));
+            let hint = "`#if`, `#ifdef` or `#ifndef` comes first, in the same file";
+            errors.push(Diagnostic::error(span, format!("`#{name}` without an `#if`")).with_hint(hint));
             return;
         }
         if name == "endif" {
@@ -338,8 +340,11 @@ impl FileStack<'_> {
         let holds = wanted && (name == "else" || self.holds("if", rest, span, macros, errors));
         let Some(condition) = self.conditions.last_mut() else { return };
         if condition.last {
-            errors
-                .push(Diagnostic::error(span, format!("`#{name}` after `#else`")).with_label(condition.span, "the condition begins here"));
+            errors.push(
+                Diagnostic::error(span, format!("`#{name}` after `#else`"))
+                    .with_label(condition.span, "the condition begins here")
+                    .with_hint("`#else` is the last part of a condition"),
+            );
         }
         condition.live = holds;
         condition.taken |= holds;
@@ -349,7 +354,7 @@ impl FileStack<'_> {
     fn holds(&mut self, name: &str, rest: &[Token], span: Span, macros: &mut Macros, errors: &mut Vec<Diagnostic>) -> bool {
         if name != "if" {
             let Some(tested) = rest.first().and_then(|t| macro_name(&t.kind)) else {
-                errors.push(Diagnostic::error(span, format!("`#{name}` needs a name")));
+                errors.push(Diagnostic::error(span, format!("`#{name}` needs a name")).with_hint(format!("write `#{name} NAME`")));
                 return false;
             };
             return macros.is_defined(&tested) == (name == "ifdef");

@@ -3,13 +3,14 @@
 
 use crate::chart::markup::escaped;
 use crate::json::{CheckJson, PropertyJson, StatementJson, StepJson};
-use crate::text::reason_words;
+use crate::text::{count, reason_words};
 use contract::Trace;
 use replay::{Datum, Narrator};
 use serde_json::{Map, Value, json};
 use source::{Diagnostic, SourceMap, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// The answer as a JUnit test suite: a test case for each property. A violated property is a
 /// failure; one whose verdict is not known is an error.
@@ -25,17 +26,18 @@ pub fn junit(model: &str, answer: &CheckJson) -> String {
         answer.numbers.seconds,
     );
     for property in &answer.properties {
-        let PropertyJson { name, kind, verdict, reason, violation, trace, .. } = property;
+        let PropertyJson { name, kind, verdict, reason, violation, trace, seconds, .. } = property;
         // Writing to a `String` cannot fail.
         let _ = write!(
             out,
-            "<testcase classname=\"{}\" name=\"{}\"",
+            "<testcase classname=\"{}\" name=\"{}\" time=\"{:.3}\"",
             escaped(model),
-            escaped(&if name == kind { name.clone() } else { format!("{name} ({kind})") })
+            escaped(&if name == kind { name.clone() } else { format!("{name} ({kind})") }),
+            seconds.unwrap_or(0.0)
         );
         match (*verdict, violation) {
             ("violated", Some(violation)) => {
-                let steps: String = trace.iter().flatten().enumerate().map(|(index, step)| step_line(index, step)).collect();
+                let steps = step_lines(trace.as_deref().unwrap_or_default());
                 let message = escaped(&violation.message);
                 let _ = writeln!(
                     out,
@@ -62,8 +64,8 @@ pub fn junit_rejected(model: &str, map: &SourceMap, diagnostics: &[Diagnostic]) 
     let (model, message) = (escaped(model), escaped(&message));
     let all = escaped(&source::render_all(map, diagnostics));
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{model}\" tests=\"1\" failures=\"0\" errors=\"1\">\n\
-         <testcase classname=\"{model}\" name=\"the model can be read\">\n<error message=\"{message}\" type=\"model\">{all}</error>\n\
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{model}\" tests=\"1\" failures=\"0\" errors=\"1\" time=\"0.000\">\n\
+         <testcase classname=\"{model}\" name=\"the model can be read\" time=\"0.000\">\n<error message=\"{message}\" type=\"model\">{all}</error>\n\
          </testcase>\n</testsuite>\n</testsuites>\n"
     )
 }
@@ -79,7 +81,7 @@ fn sarif_message(map: &SourceMap, diagnostic: &Diagnostic) -> Value {
         let (from, to) = (map.location(span), map.location(Span::new(span.file, span.end as usize, span.end as usize)));
         json!({ "startLine": from.line, "startColumn": from.column, "endLine": to.line, "endColumn": to.column })
     };
-    let artifact = |span: Span| json!({ "uri": map.name(span.file) });
+    let artifact = |span: Span| json!({ "uri": uri(map.name(span.file)) });
     let span = map.shown(diagnostic.span);
     let rule = diagnostic.name.unwrap_or(if diagnostic.is_error() { "model-error" } else { "warning" });
     let hint = diagnostic.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -101,6 +103,28 @@ fn sarif_message(map: &SourceMap, diagnostic: &Diagnostic) -> Value {
     result
 }
 
+/// The most steps of a path that other tools are given; they do not show longer ones.
+const STEPS_MAX: usize = 1_000;
+
+/// The steps in the middle of a long path, which are left out.
+fn left_out(steps: usize) -> Option<Range<usize>> {
+    (steps > STEPS_MAX).then(|| STEPS_MAX / 2..steps - STEPS_MAX / 2)
+}
+
+fn left_out_text(hidden: &Range<usize>) -> String {
+    format!("… {} steps are left out …", count(hidden.len() as u64))
+}
+
+fn step_lines(steps: &[StepJson]) -> String {
+    let hidden = left_out(steps.len());
+    let line = |(index, step): (usize, &StepJson)| match &hidden {
+        Some(hidden) if index == hidden.start => left_out_text(hidden) + "\n",
+        Some(hidden) if hidden.contains(&index) => String::new(),
+        _ => step_line(index, step),
+    };
+    steps.iter().enumerate().map(line).collect()
+}
+
 fn step_line(index: usize, step: &StepJson) -> String {
     let StatementJson { process, pid, file, line, statement, .. } = &step.first;
     let place = file.as_ref().zip(*line).map(|(file, line)| format!("{file}:{line}  ")).unwrap_or_default();
@@ -117,7 +141,7 @@ pub fn sarif(answer: &CheckJson, (map, warnings): (&SourceMap, &[Diagnostic]), v
         if let Some(column) = column {
             region["startColumn"] = json!(column);
         }
-        Some(json!({ "physicalLocation": { "artifactLocation": { "uri": file }, "region": region } }))
+        Some(json!({ "physicalLocation": { "artifactLocation": { "uri": uri(file) }, "region": region } }))
     };
     let flow = |steps: &[StepJson]| {
         let step = |step: &StepJson| {
@@ -126,7 +150,13 @@ pub fn sarif(answer: &CheckJson, (map, warnings): (&SourceMap, &[Diagnostic]), v
             place["message"] = json!({ "text": text });
             json!({ "location": place })
         };
-        json!([{ "threadFlows": [{ "locations": steps.iter().map(step).collect::<Vec<_>>() }] }])
+        let hidden = left_out(steps.len());
+        let told = |index: usize| match &hidden {
+            Some(hidden) if index == hidden.start => json!({ "location": { "message": { "text": left_out_text(hidden) } } }),
+            _ => step(&steps[index]),
+        };
+        let is_told = |index: &usize| hidden.as_ref().is_none_or(|hidden| *index == hidden.start || !hidden.contains(index));
+        json!([{ "threadFlows": [{ "locations": (0..steps.len()).filter(is_told).map(told).collect::<Vec<_>>() }] }])
     };
     let mut results = Vec::new();
     for property in answer.properties.iter().filter(|property| property.verdict == "violated") {
@@ -165,6 +195,19 @@ pub fn sarif(answer: &CheckJson, (map, warnings): (&SourceMap, &[Diagnostic]), v
     sarif_log(results, reason, version)
 }
 
+/// The name of a file as a URI: relative names stay relative.
+fn uri(name: &str) -> String {
+    let mut out = String::from(if name.starts_with('/') { "file://" } else { "" });
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
+            // Writing to a `String` cannot fail.
+            other => _ = write!(out, "%{other:02X}"),
+        }
+    }
+    out
+}
+
 /// A SARIF log with these results. A run that did not come to a verdict is not successful.
 fn sarif_log(results: Vec<Value>, unfinished: Option<&str>, version: &str) -> String {
     let rules: BTreeSet<String> = results.iter().filter_map(|result| result["ruleId"].as_str().map(str::to_owned)).collect();
@@ -177,7 +220,12 @@ fn sarif_log(results: Vec<Value>, unfinished: Option<&str>, version: &str) -> St
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{ "tool": { "driver": driver }, "invocations": [invocation], "results": results }],
+        "runs": [{
+            "tool": { "driver": driver },
+            "columnKind": "unicodeCodePoints",
+            "invocations": [invocation],
+            "results": results,
+        }],
     });
     format!("{log:#}\n")
 }
@@ -259,6 +307,16 @@ fn nothing(datum: &Datum) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_files_are_uris() {
+        assert_eq!(uri("a/b-1.pml"), "a/b-1.pml");
+        assert_eq!(uri("my model#1.pml"), "my%20model%231.pml");
+        assert_eq!(uri("100%.pml"), "100%25.pml");
+        assert_eq!(uri("c:d.pml"), "c%3Ad.pml");
+        assert_eq!(uri("ä.pml"), "%C3%A4.pml");
+        assert_eq!(uri("/tmp/m.pml"), "file:///tmp/m.pml");
+    }
 
     #[test]
     fn values_keep_their_structure() {

@@ -260,7 +260,13 @@ impl<'a> Page<'a> {
 
     fn coverage(&self, out: &mut String) {
         let Some(coverage) = &self.answer.coverage else { return };
-        let _ = writeln!(out, "<h2>Coverage</h2>\n<p>{} of {} statements were executed.</p>", coverage.executed, coverage.statements);
+        let how = match (coverage.complete, coverage.reduced) {
+            (true, false) => "",
+            (true, true) => " Partial-order reduction was on; with <code>--no-por</code> this is exact.",
+            (false, _) => " The search ended before all states were visited, so others may be executed too.",
+        };
+        let (executed, all) = (coverage.executed, coverage.statements);
+        let _ = writeln!(out, "<h2>Coverage</h2>\n<p>{executed} of {all} statements were executed.{how}</p>");
         if coverage.executed < coverage.statements {
             out.push_str("<table>\n<thead><tr><th>Process</th><th>Where</th><th>Statement</th><th></th></tr></thead>\n<tbody>\n");
             for process in &coverage.processes {

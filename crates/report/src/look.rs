@@ -34,6 +34,9 @@ pub struct Look {
 const STEPS_BEFORE: usize = 5;
 const STEPS_AFTER: usize = 20;
 
+/// In a terminal with fewer columns nothing is cut.
+const WIDTH_MIN: usize = 60;
+
 impl Look {
     /// The steps of a trace that are left out, as a range, if it is too long for the terminal.
     pub fn cut(&self, steps: usize) -> Option<std::ops::Range<usize>> {
@@ -42,11 +45,12 @@ impl Look {
         (cuts && steps > STEPS_BEFORE + STEPS_AFTER + 2).then(|| STEPS_BEFORE..steps - STEPS_AFTER)
     }
 
-    /// Cuts a line that is longer than the terminal is wide.
+    /// Cuts a line that is longer than the terminal is wide. In a very narrow terminal the line
+    /// continues on the next one instead, because little would be left of it.
     pub(crate) fn fit(&self, line: String) -> String {
         match self.width {
-            Some(width) if self.detail != Detail::Verbose && line.chars().count() > width => {
-                let mut short: String = line.chars().take(width.saturating_sub(1)).collect();
+            Some(width @ WIDTH_MIN..) if self.detail != Detail::Verbose && line.chars().count() > width => {
+                let mut short: String = line.chars().take(width - 1).collect();
                 short.push('…');
                 short
             }
@@ -133,10 +137,12 @@ mod tests {
 
     #[test]
     fn lines_are_cut_and_wrapped() {
-        let terminal = Look { width: Some(8), ..Look::default() };
-        assert_eq!(terminal.fit("12345678".to_owned()), "12345678");
-        assert_eq!(terminal.fit("123456789".to_owned()), "1234567…");
-        assert_eq!(Look::default().fit("123456789".to_owned()), "123456789");
+        let terminal = Look { width: Some(60), ..Look::default() };
+        let (exact, long) = ("1234567890".repeat(6), "1234567890".repeat(7));
+        assert_eq!(terminal.fit(exact.clone()), exact);
+        assert_eq!(terminal.fit(long.clone()), format!("{}…", &long[..59]));
+        assert_eq!(Look { width: Some(40), ..terminal }.fit(long.clone()), long);
+        assert_eq!(Look::default().fit(long.clone()), long);
         let words: Vec<String> = ["aa", "bb", "cc"].map(str::to_owned).to_vec();
         assert_eq!(wrapped(&words, ", ", 2, 10), "  aa, bb,\n  cc\n");
         assert_eq!(wrapped(&[], ", ", 2, 9), "");

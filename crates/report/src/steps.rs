@@ -295,7 +295,7 @@ pub fn processes_text(narrator: &Narrator, state: &[u8], look: &Look) -> String 
         let mut line = |who: &str, at: Option<&Position>, statement: &str, end: &str| {
             let line = columns.line(who, at, &format!("{}{end}", printable(statement)));
             // Writing to a `String` cannot fail.
-            let _ = writeln!(out, "      {}", look.fit(line));
+            let _ = writeln!(out, "{}", look.fit(format!("      {line}")));
         };
         match options.get(process.pid).map(Vec::as_slice) {
             Some([first, others @ ..]) => {

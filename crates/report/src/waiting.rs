@@ -34,7 +34,7 @@ pub fn waiting_text(narrator: &Narrator, trace: &Trace, look: &Look) -> String {
             let what = format!("{}{origin}", printable(&wait.choice.statement));
             let line = columns.line(&who, wait.choice.position.as_ref(), &what);
             // Writing to a `String` cannot fail.
-            let _ = writeln!(out, "      {}{end}", look.fit(line));
+            let _ = writeln!(out, "{}", look.fit(format!("      {line}{end}")));
             out.push_str(&reason_text(wait, process, &name, look));
             who = "  or".to_owned();
         }

@@ -20,17 +20,26 @@ use std::fmt::Write;
 
 /// The most columns of source that are shown.
 const WINDOW: usize = 110;
-/// Columns shown before the span when a long line is cut.
-const LEAD: usize = 40;
+/// A narrower terminal shows no less.
+const WINDOW_MIN: usize = 20;
 
-/// Colours, as ANSI escape sequences.
+/// The appearance of a diagnostic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint {
-    /// Whether colours are used.
+    /// Whether colours are used, as ANSI escape sequences.
     pub color: bool,
+    /// The number of columns, if the reader has a terminal. Source lines are cut to fit, because a
+    /// line that continues on the next one would separate the mark from what it marks.
+    pub width: Option<usize>,
 }
 
 impl Paint {
+    /// The columns of source that are shown beside a frame of this width.
+    fn window(self, frame: usize) -> usize {
+        // A line that is cut has an ellipsis at both ends.
+        self.width.map_or(WINDOW, |width| width.saturating_sub(frame + 2).clamp(WINDOW_MIN, WINDOW))
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
@@ -151,7 +160,7 @@ fn excerpt(out: &mut String, map: &SourceMap, places: &[Marked<'_>], severity: S
         // The window is around the position that the message is about, or else around the first
         // one.
         let main = here.iter().find(|place| place.own).or(here.first()).map_or(0, |place| column(place.span.start));
-        let shown = Shown::of(text, main);
+        let shown = Shown::of(text, main, paint.window(width + 3));
         push_line(out, &format!("{} {bar} {}", paint.frame(&format!("{line:>width$}")), shown.text));
         let marks: Vec<(usize, usize, Marked<'_>)> = here
             .iter()
@@ -241,14 +250,17 @@ struct Shown {
     places: Vec<(usize, usize)>,
     /// The column after the last character.
     end: usize,
-    /// The first column that is shown, and the distance by which the rest is moved to the right.
+    /// The first column that is shown, the distance by which the rest is moved to the right, and
+    /// the most columns that are shown.
     first: usize,
     shift: usize,
+    window: usize,
 }
 
 impl Shown {
-    /// The line, or if it is long, a window of it around the character at `around`.
-    fn of(line: &str, around: usize) -> Shown {
+    /// The line, or if it is long, a window of it around the character at `around`. About a third
+    /// of the window is before that character.
+    fn of(line: &str, around: usize, window: usize) -> Shown {
         // Each character with the column at which it begins.
         let mut shown: Vec<(char, usize)> = Vec::new();
         let mut places = Vec::new();
@@ -265,24 +277,24 @@ impl Shown {
                 columns += columns_of(c);
             }
         }
-        if columns <= WINDOW {
-            return Shown { text: shown.into_iter().map(|(c, _)| c).collect(), places, end: columns, first: 0, shift: 0 };
+        if columns <= window {
+            return Shown { text: shown.into_iter().map(|(c, _)| c).collect(), places, end: columns, first: 0, shift: 0, window };
         }
         let from = places.iter().find(|(offset, _)| *offset >= around).map_or(columns, |&(_, column)| column);
         // A wide character may begin before the window and is then left out.
-        let wanted = from.saturating_sub(LEAD);
+        let wanted = from.saturating_sub(window * 4 / 11);
         let first = shown.iter().map(|&(_, column)| column).find(|&column| column >= wanted).unwrap_or(wanted);
-        let window = shown.iter().filter(|&&(c, column)| column >= first && column + columns_of(c) <= first + WINDOW);
-        let cut: String = window.map(|&(c, _)| c).collect();
+        let seen = shown.iter().filter(|&&(c, column)| column >= first && column + columns_of(c) <= first + window);
+        let cut: String = seen.map(|&(c, _)| c).collect();
         let lead = if first > 0 { "…" } else { "" };
-        let tail = if first + WINDOW < columns { "…" } else { "" };
-        Shown { text: format!("{lead}{cut}{tail}"), places, end: columns, first, shift: lead.chars().count() }
+        let tail = if first + window < columns { "…" } else { "" };
+        Shown { text: format!("{lead}{cut}{tail}"), places, end: columns, first, shift: lead.chars().count(), window }
     }
 
     /// The columns of a piece of the line, as far as they are shown.
     fn columns(&self, start: usize, end: usize) -> (usize, usize) {
         let column = |wanted: usize| self.places.iter().find(|(offset, _)| *offset >= wanted).map_or(self.end, |&(_, column)| column);
-        let shown = |column: usize| column.clamp(self.first, (self.first + WINDOW).max(self.first)) - self.first + self.shift;
+        let shown = |column: usize| column.clamp(self.first, self.first + self.window) - self.first + self.shift;
         let (from, to) = (shown(column(start)), shown(column(end)));
         (from, to.max(from))
     }
@@ -304,7 +316,7 @@ mod tests {
         // Two wide characters, a letter with a combining accent, a mark that reverses the text.
         let text = "/* \u{6f22}\u{5b57} e\u{301} \u{202e} */ x = 1";
         let start = text.find('x').expect("it is there");
-        let line = Shown::of(text, start);
+        let line = Shown::of(text, start, WINDOW);
         let (shown, (from, to)) = (&line.text, line.columns(start, start + 1));
         assert!(!shown.contains('\u{202e}'));
         let before: String = shown.chars().take_while(|&c| c != 'x').collect();
@@ -312,7 +324,7 @@ mod tests {
         assert_eq!((from, to), (3 + 4 + 1 + 1 + 1 + 1 + 4, from + 1));
         // The same in a line that is cut.
         let long = format!("{}x{}", "\u{6f22}".repeat(200), "\u{6f22}".repeat(200));
-        let line = Shown::of(&long, 600);
+        let line = Shown::of(&long, 600, WINDOW);
         let (shown, (from, _)) = (&line.text, line.columns(600, 601));
         let before: String = shown.chars().take_while(|&c| c != 'x').collect();
         assert_eq!(from, before.chars().map(columns_of).sum::<usize>());
@@ -362,7 +374,7 @@ error: expected `fi`
     fn colours_are_for_those_who_see_them() {
         let (map, id) = map("x");
         let d = Diagnostic::warning(Span::new(id, 0, 1), "m").with_hint("h");
-        let painted = render_in(&map, &d, Paint { color: true });
+        let painted = render_in(&map, &d, Paint { color: true, width: None });
         assert!(painted.contains("\u{1b}[1;33mwarning\u{1b}[0m") && painted.contains("\u{1b}[1;33m^\u{1b}[0m"), "{painted}");
         let mut plain = String::new();
         let mut inside = false;
@@ -394,6 +406,19 @@ error: expected `fi`
         let caret = lines[4].chars().position(|c| c == '^').expect("caret");
         let word: String = lines[3].chars().skip(caret).take(4).collect();
         assert_eq!(word, "here");
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal() {
+        let text = format!("{}here{}", "a".repeat(70), "b".repeat(70));
+        let (map, id) = map(&text);
+        for width in [30, 40, 60, 80, 100] {
+            let out = render_in(&map, &Diagnostic::error(Span::new(id, 70, 74), "m"), Paint { width: Some(width), ..Paint::default() });
+            assert!(out.lines().all(|line| line.chars().count() <= width), "{width}\n{out}");
+            let lines: Vec<&str> = out.lines().collect();
+            let caret = lines[4].chars().position(|c| c == '^').expect("caret");
+            assert_eq!(lines[3].chars().skip(caret).take(4).collect::<String>(), "here", "{width}\n{out}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{Asks, schema_of};
 use crate::args::{ModelArguments, OutputArguments};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{Exit, input, say};
+use crate::{Exit, input, next, say};
 use clap::{Args, ValueEnum};
 use generate::{Options, ProgramLayout, Transport};
 use report::json;
@@ -161,7 +161,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         true => say(&json::line(&GenerateJson { folder: folder.display().to_string(), files: written })),
         false => {
             let how = match arguments.target {
-                Target::C => format!("`make -C {}` builds it, `./init` in that folder starts it", folder.display()),
+                Target::C => format!("`make -C {}` builds it, `./init` in that folder starts it", next::file(folder)),
                 Target::Rust => "`cargo run` in that folder builds and starts it".to_owned(),
             };
             say(&format!("{}: {}\n{how}\n", folder.display(), written.join(", ")))

@@ -123,7 +123,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     } else if warnings.is_empty() {
         "no warnings\n".to_owned()
     } else {
-        source::render_all_in(&map, &warnings, Paint { color: terminal::look().color })
+        let look = terminal::look();
+        source::render_all_in(&map, &warnings, Paint { color: look.color, width: look.width })
     };
     say(&text);
     Ok(if denied { Exit::Violated } else { Exit::Fine })

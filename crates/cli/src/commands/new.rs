@@ -2,6 +2,7 @@
 
 use super::Asks;
 use crate::failure::Failure;
+use crate::next;
 use crate::output::Output;
 use crate::{Exit, say};
 use clap::Args;
@@ -37,8 +38,8 @@ impl Asks for Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut path = arguments.name.clone();
-    if path.extension().is_none() {
-        path.set_extension("pml");
+    if languages::language(&path.to_string_lossy(), &[]).is_none() {
+        path.as_mut_os_string().push(".pml");
     }
     if path.exists() {
         return Err(Failure::Call(format!("{} already exists, so it will not be overwritten", path.display())));
@@ -54,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = if is_program { program(&path) } else { MODEL.to_owned() };
     let nothing: [&str; 0] = [];
     Output::new(&path, &nothing)?.write(text)?;
-    let file = path.display();
+    let file = next::file(&path);
     let (what, how) = if is_program { ("program", "run") } else { ("model", "simulate") };
     say(&format!(
         "{file} is a small {what} with a flaw. Try:\n\n  everypath check {file}\n  everypath {how} {file} --seed 1\n\nThen read {file}, \

@@ -168,13 +168,16 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     if arguments.svg.is_some() || arguments.html.is_some() {
+        let inputs: Vec<_> = [path].into_iter().chain(&model.files).collect();
+        let outputs: Vec<_> = inputs.iter().copied().chain(&arguments.svg).collect();
+        let svg = arguments.svg.as_deref().map(|svg| Output::new(svg, &inputs)).transpose()?;
+        let html = arguments.html.as_deref().map(|html| Output::new(html, &outputs)).transpose()?;
         let chart = Chart::new(&narrator, &witness, &steps, !arguments.detail.verbose);
-        if let Some(svg) = &arguments.svg {
-            Output::new(svg, &[path])?.write(chart.svg())?;
+        if let Some(svg) = svg {
+            svg.write(chart.svg())?;
         }
-        if let Some(html) = &arguments.html {
-            let others: Vec<_> = [path].into_iter().chain(&arguments.svg).collect();
-            Output::new(html, &others)?.write(chart.html())?;
+        if let Some(html) = html {
+            html.write(chart.html())?;
         }
     }
     let essential = if arguments.causal { needed(&model, &witness, &steps) } else { None };

@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let patience = Patience::new(plan.limits.time);
     let mut witness = input::witness(path)?;
     let model = input::traced(path, &mut witness)?;
-    let file = arguments.output.as_deref().map(|output| Output::new(output, &[path])).transpose()?;
+    let file = arguments.output.as_deref().map(|output| Output::new(output, &model.files)).transpose()?;
     // A trace that cannot be replayed cannot be shortened.
     model.narrator.replay_from(&witness.trace).map_err(|error| Failure::Replay { path: path.clone(), error })?;
     let claimed = witness.violation.as_ref().map(|violation| violation.kind.clone());

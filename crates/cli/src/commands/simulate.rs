@@ -253,7 +253,9 @@ impl Run<'_> {
         let model = self.model;
         let mut printer = Printer::new(&model.narrator, &self.trace.initial).looking(look());
         loop {
-            if cancel.is_cancelled() {
+            // With files to write, the run is made even if nobody reads what it prints.
+            let unheard = crate::is_unheard() && arguments.save.is_none() && arguments.trace.is_none();
+            if cancel.is_cancelled() || unheard {
                 return Ok(End::Quit);
             }
             if self.steps.len() as u64 >= arguments.steps {

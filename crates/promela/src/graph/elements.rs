@@ -639,7 +639,11 @@ impl Builder {
             let first = *first;
             if first != index {
                 let first = self.labels[first].span;
-                self.report(Diagnostic::error(span, format!("the label `{name}` is set twice")).with_label(first, "the first time"));
+                self.report(
+                    Diagnostic::error(span, format!("the label `{name}` is set twice"))
+                        .with_label(first, "the first time")
+                        .with_hint("give one of them another name"),
+                );
             }
             self.by_name.entry(name.clone()).or_default().push(index);
             self.by_element.entry(at).or_default().push(index);

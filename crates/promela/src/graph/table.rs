@@ -101,7 +101,7 @@ impl Table<'_> {
             at = next;
         }
         let span = self.builder.elements[element].span;
-        let diagnostic = Diagnostic::error(span, "these jumps form a cycle");
+        let diagnostic = Diagnostic::error(span, "these jumps form a cycle").with_hint("put a statement between them, such as `skip`");
         self.builder.report(diagnostic);
         None
     }

@@ -1,6 +1,6 @@
 //! Declarations: variables, parameters, typedefs, sets of message names.
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, Reported};
 use crate::ast::{Declaration, Ident, Initial, MtypeSet, TypeName, Typedef, Variable, Visibility};
 use crate::token::{Key, Op, Tok};
 use source::Diagnostic;
@@ -74,7 +74,8 @@ impl Parser {
             fields.push(self.declaration()?);
         }
         if fields.is_empty() && embedded.is_empty() {
-            self.error(name.span, format!("the type `{}` has no fields", name.text));
+            let hint = format!("write at least one: `typedef {} {{ byte a }}`", name.text);
+            self.report(Diagnostic::error(name.span, format!("the type `{}` has no fields", name.text)).with_hint(hint));
         }
         self.close_brace(open)?;
         Ok(Typedef { name, fields, embedded })
@@ -85,7 +86,8 @@ impl Parser {
         while !self.is_op(Op::RParen) {
             if !self.at_declaration() {
                 let message = format!("expected a parameter's type, found {}", self.peek());
-                return Err(self.error(self.span(), message));
+                let hint = "parameters are declared like variables: `proctype P(byte x, y; bool b)`";
+                return Err(self.report(Diagnostic::error(self.span(), message).with_hint(hint)));
             }
             parameters.push(self.declaration()?);
             if self.at_separator() {
@@ -110,6 +112,9 @@ impl Parser {
             self.advance();
         }
         let ty = self.type_name()?;
+        if matches!(ty, TypeName::Mtype(_)) && *self.peek_at(1) == Tok::Op(Op::Assign) && *self.peek_at(2) == Tok::Op(Op::LBrace) {
+            return Err(self.names_of_messages());
+        }
         let mut variables = vec![self.variable()?];
         while self.is_op(Op::Comma) {
             let comma = self.advance();
@@ -121,6 +126,21 @@ impl Parser {
             variables.push(self.variable()?);
         }
         Ok(Declaration { visibility, ty, variables, span: self.text_from(from) })
+    }
+
+    /// `mtype name = { a, b }`: names of messages were meant, or a set of them with a name.
+    fn names_of_messages(&mut self) -> Reported {
+        let name = self.span();
+        let spelled = self.peek().spelling().into_owned();
+        let hint = format!("`mtype = {{ a, b }}` declares names of messages, and `mtype:{spelled} = {{ a, b }}` a set of them with a name");
+        let reported =
+            self.report(Diagnostic::error(name, format!("`{spelled}` would be a variable, which has one value")).with_hint(hint));
+        self.advance();
+        let from = self.at;
+        self.advance();
+        self.skip_brackets(Op::LBrace, Op::RBrace);
+        self.doubt(from);
+        reported
     }
 
     /// The type of a variable or of a field of a message.
@@ -141,7 +161,10 @@ impl Parser {
                 let span = self.advance();
                 return Ok(TypeName::User(Ident { text, span }));
             }
-            found => return Err(self.error(self.span(), format!("expected a type, found {found}"))),
+            found => {
+                let hint = "the types are `bit`, `bool`, `byte`, `short`, `int`, `unsigned`, `mtype`, `chan` and those of a `typedef`";
+                return Err(self.report(Diagnostic::error(self.span(), format!("expected a type, found {found}")).with_hint(hint)));
+            }
         };
         self.advance();
         Ok(ty)
@@ -173,7 +196,8 @@ impl Parser {
             self.expect_op(Op::RBracket, "after the channel's capacity")?;
             if !self.eat_key(Key::Of) {
                 let message = format!("expected `of` after the channel's capacity, found {}", self.peek());
-                return Err(self.error(self.span(), message));
+                let hint = "the types of a message follow: `chan c = [2] of { byte, bool }`";
+                return Err(self.report(Diagnostic::error(self.span(), message).with_hint(hint)));
             }
             if !self.is_op(Op::LBrace) {
                 let message = format!("expected `{{` before the message's types, found {}", self.peek());

@@ -124,7 +124,12 @@ impl Parser {
                     matched = match &*how {
                         "Matched" => true,
                         "UnMatched" => false,
-                        _ => return Err(self.error(span, "expected `\"Matched\"` or `\"UnMatched\"`")),
+                        _ => {
+                            return Err(self.report(
+                                Diagnostic::error(span, "expected `\"Matched\"` or `\"UnMatched\"`")
+                                    .with_hint("states that differ in what is `UnMatched` count as one"),
+                            ));
+                        }
                     };
                 }
                 Ok(Embedded::Track { object, size, matched, span: start.to(self.last_span()) })

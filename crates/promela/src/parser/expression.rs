@@ -66,9 +66,13 @@ impl Parser {
         self.expression_depth += 1;
         if self.expression_depth > MAX_EXPRESSION_DEPTH {
             self.expression_depth -= 1;
-            return Err(
-                self.error(self.span(), format!("the expression is nested too deeply: the limit is {} levels", MAX_EXPRESSION_DEPTH - 1))
-            );
+            return Err(self.report(
+                Diagnostic::error(
+                    self.span(),
+                    format!("the expression is nested too deeply: the limit is {} levels", MAX_EXPRESSION_DEPTH - 1),
+                )
+                .with_hint("store a part of it in a variable first"),
+            ));
         }
         Ok(())
     }
@@ -94,7 +98,9 @@ impl Parser {
                 row_op = Some(op);
             }
             if rows > MAX_OPERATORS || row.len() > MAX_OPERANDS {
-                return Err(self.error(self.span(), "the expression is too long"));
+                return Err(self.report(
+                    Diagnostic::error(self.span(), "the expression is too long").with_hint("store a part of it in a variable first"),
+                ));
             }
             self.advance();
             let operand = self.unary()?;
@@ -130,7 +136,10 @@ impl Parser {
             Tok::Number(n) => {
                 self.advance();
                 if n == i32::MIN {
-                    self.error(start, "the number 2147483648 does not fit 32 bits");
+                    self.report(
+                        Diagnostic::error(start, "the number 2147483648 does not fit 32 bits")
+                            .with_hint("the largest number is 2147483647"),
+                    );
                 }
                 ExprKind::Number(n)
             }
@@ -217,8 +226,8 @@ impl Parser {
         }
         if !self.is_op(Op::RParen) {
             let message = format!("expected `)`, found {}", self.peek());
-            let hint = self.hint_after_statement();
-            let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`").with_hint_opt(hint);
+            let hint = self.hint_after_statement().unwrap_or_else(|| format!("write `)` before {}", self.peek()));
+            let diagnostic = Diagnostic::error(self.span(), message).with_label(open, "to close this `(`").with_hint(hint);
             return Err(self.report(diagnostic));
         }
         let close = self.advance();

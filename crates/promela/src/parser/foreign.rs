@@ -63,6 +63,17 @@ pub(crate) fn hint_for_word(word: &str) -> Option<&'static str> {
     })
 }
 
+/// What a brace that is missing at `what` would begin.
+pub(super) fn hint_for_brace(what: &str) -> &'static str {
+    match what {
+        "before the formula" => "a formula is in braces: `ltl name { [] (x < 3) }`",
+        "after the name of the type" => "its fields are in braces: `typedef Name { byte a; byte b }`",
+        "before the names of messages" => "the names are in braces: `mtype = { a, b }`",
+        "at the beginning of the body" => "the statements of a process are in braces: `proctype Name() { … }`",
+        _ => "the statements of a block are in braces: `{ … }`",
+    }
+}
+
 /// The operator that stands for a word of other notations of temporal formulas.
 pub(super) fn operator_of_formulas(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -131,6 +142,9 @@ impl Parser {
             }
             Tok::Op(Op::LtlAnd) => return Some("write `&&`; `/\\` is for formulas".to_owned()),
             Tok::Op(Op::LtlOr) => return Some("write `||`; `\\/` is for formulas".to_owned()),
+            Tok::Op(Op::Query | Op::RandomRecv) if self.is_assigned() => {
+                return Some("a receive is a statement of its own: `c?x` stores what it receives in `x`".to_owned());
+            }
             Tok::Op(Op::Query) => return Some("write `(condition -> a : b)` for a conditional value".to_owned()),
             Tok::Op(Op::LBracket) if self.previous() == Some(&Tok::Op(Op::RBracket)) => return Some(TWO_DIMENSIONS.to_owned()),
             Tok::Op(Op::At) => {
@@ -157,6 +171,12 @@ impl Parser {
         );
         let nearest = || did_you_mean(word, Key::ALL.iter().map(|k| k.text()));
         hint_for_word(word).map(str::to_owned).or_else(|| if inside { None } else { nearest() })
+    }
+
+    /// Whether the name before this place is the value of an assignment.
+    fn is_assigned(&self) -> bool {
+        let before = |ahead: usize| self.at.checked_sub(ahead).and_then(|at| self.tokens.get(at)).map(|token| &token.kind);
+        matches!(before(1), Some(Tok::Name(_))) && before(2) == Some(&Tok::Op(Op::Assign))
     }
 
     /// Whether the text before this place belongs to the arguments of a receive.

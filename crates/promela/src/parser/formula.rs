@@ -103,7 +103,9 @@ impl Parser {
             }
             length += 1;
             if length > MAX_OPERATORS {
-                return Err(self.error(self.span(), "the formula is too long"));
+                return Err(self.report(
+                    Diagnostic::error(self.span(), "the formula is too long").with_hint("divide it: a model may state several formulas"),
+                ));
             }
             let word = self.peek().clone();
             let operator = self.advance();
@@ -202,7 +204,8 @@ impl Parser {
                         let span = start.to(operand.span);
                         Ok(Formula::Atom(Expr { kind: ExprKind::Unary(op, Box::new(operand)), span }))
                     }
-                    None => Err(self.error(start, "this operator needs a value, not a formula")),
+                    None => Err(self
+                        .report(Diagnostic::error(start, "this operator needs a value, not a formula").with_hint("`!` negates a formula"))),
                 }
             }
             Tok::Op(Op::LParen) => {

@@ -90,7 +90,10 @@ impl Parser {
         self.skip_brackets(Op::LBrace, Op::RBrace);
         let body = self.tokens[open..self.at].to_vec();
         if body.last().is_none_or(|t| t.kind != Tok::Op(Op::RBrace)) {
-            return Err(self.error(name.span, format!("the body of `{}` is not closed", name.text)));
+            return Err(self.report(
+                Diagnostic::error(name.span, format!("the body of `{}` is not closed", name.text))
+                    .with_hint("write `}` where the body ends"),
+            ));
         }
         Ok(InlineDefinition { name: name.text, parameters, body, span: name.span })
     }
@@ -116,7 +119,8 @@ impl Parser {
     pub(super) fn inline_call(&mut self, result: Option<Reference>) -> Parsed<Stmt> {
         let name = self.expect_name("the name of an inline")?;
         let Some(definition) = self.names.inlines.get(&name.text).cloned() else {
-            return Err(self.error(name.span, format!("there is no inline `{}`", name.text)));
+            let hint = format!("`inline {}(a, b) {{ … }}` defines one", name.text);
+            return Err(self.report(Diagnostic::error(name.span, format!("there is no inline `{}`", name.text)).with_hint(hint)));
         };
         let arguments = self.inline_arguments(name.span)?;
         let call = name.span.to(self.last_span());
@@ -159,7 +163,10 @@ impl Parser {
         loop {
             let token = match self.tokens.get(self.at) {
                 Some(token) => token.clone(),
-                None => return Err(self.error(name, "the inline's arguments are not closed")),
+                None => {
+                    let diagnostic = Diagnostic::error(name, "the inline's arguments are not closed");
+                    return Err(self.report(diagnostic.with_hint("write `)` behind the last argument")));
+                }
             };
             self.advance();
             match token.kind {
@@ -180,7 +187,9 @@ impl Parser {
             arguments.clear();
         }
         if arguments.iter().any(Vec::is_empty) {
-            return Err(self.error(name, "an argument of the inline is empty"));
+            return Err(self.report(
+                Diagnostic::error(name, "an argument of the inline is empty").with_hint("leave out the comma, or write an argument"),
+            ));
         }
         Ok(arguments)
     }

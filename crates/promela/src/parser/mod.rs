@@ -232,8 +232,13 @@ impl Parser {
             return Ok(self.advance());
         }
         let message = format!("expected `{}` {what}, found {}", op.text(), self.peek());
-        let hint = (op == Op::RParen && self.is_op(Op::Assign)).then(|| "`==` compares".to_owned());
-        let diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
+        let hint = match op {
+            Op::RParen if self.is_op(Op::Assign) => "`==` compares".to_owned(),
+            Op::RParen if what == "after the arguments" => "`,` separates arguments, `)` ends them".to_owned(),
+            Op::LBrace => foreign::hint_for_brace(what).to_owned(),
+            _ => format!("write `{}` before {}", op.text(), self.peek()),
+        };
+        let diagnostic = Diagnostic::error(self.span(), message).with_hint(hint);
         Err(self.report(diagnostic))
     }
 
@@ -247,10 +252,10 @@ impl Parser {
         }
         let message = format!("expected {what}, found {}", self.peek());
         let hint = match self.peek() {
-            Tok::Key(key) => Some(format!("`{}` is a word of the language", key.text())),
-            _ => None,
+            Tok::Key(key) => format!("`{}` is a word of the language", key.text()),
+            _ => "names consist of letters, digits and `_`, and do not begin with a digit".to_owned(),
         };
-        let diagnostic = Diagnostic::error(self.span(), message).with_hint_opt(hint);
+        let diagnostic = Diagnostic::error(self.span(), message).with_hint(hint);
         // A word on the same line was meant as the name.
         if matches!(self.peek(), Tok::Key(_)) && self.tokens.get(self.at).is_some_and(|token| !token.newline) {
             self.advance();
@@ -290,7 +295,10 @@ impl Parser {
         }
         let at = self.span();
         self.at = self.tokens.len();
-        Err(self.error(at, "the model has too many statements"))
+        Err(self.report(
+            Diagnostic::error(at, "the model has too many statements")
+                .with_hint("an inline is copied to each place where it is called: use fewer of them, or a process"),
+        ))
     }
 
     // --- Units
@@ -408,7 +416,8 @@ impl Parser {
             let message = format!("expected `;` after the declaration, found {}", self.peek());
             let at = self.last_span().after();
             if *self.peek() != Tok::Key(Key::Of) {
-                self.error(at, message);
+                let hint = "`;` separates declarations, `,` separates the names of one type";
+                self.report(Diagnostic::error(at, message).with_hint(hint));
                 return;
             }
             // `chan c = 2 of { byte }`
@@ -485,7 +494,8 @@ impl Parser {
                 }
                 _ => None,
             };
-            let reported = self.report(Diagnostic::error(self.span(), message).with_hint_opt(hint.clone()));
+            let usual = "write `active proctype Name() { … }`, or `active [3] proctype Name() { … }` for three processes";
+            let reported = self.report(Diagnostic::error(self.span(), message).with_hint(hint.as_deref().unwrap_or(usual)));
             // The word was in the place of a name, so parsing continues after it.
             if hint.is_none() || !matches!(self.peek_at(1), Tok::Name(_)) {
                 return Err(reported);
@@ -498,6 +508,8 @@ impl Parser {
             let mut diagnostic = Diagnostic::error(self.span(), message);
             if self.is_op(Op::LBrace) {
                 diagnostic = diagnostic.with_hint("write `()` if there are no parameters").with_fix(self.last_span().after(), "()");
+            } else {
+                diagnostic = diagnostic.with_hint(format!("write `proctype {}() {{ … }}`", name.text));
             }
             return Err(self.report(diagnostic));
         }

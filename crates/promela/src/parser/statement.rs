@@ -87,6 +87,10 @@ impl Parser {
                 diagnostic.with_hint("`->` separates a condition from the statements after it").with_fix(self.last_span().after(), " ->");
         } else if missing {
             diagnostic = diagnostic.with_hint("put `;` between two statements").with_fix(self.last_span().after(), ";");
+        } else if diagnostic.hint.is_none() && self.is_op(Op::Comma) {
+            diagnostic = diagnostic.with_hint("`;` separates statements").with_fix(self.span(), ";");
+        } else if diagnostic.hint.is_none() {
+            diagnostic = diagnostic.with_hint("a statement could end here: `;` or `->` separates it from the next one");
         }
         self.report(diagnostic);
         let from = self.at;
@@ -135,12 +139,18 @@ impl Parser {
                 return Ok(());
             }
             Tok::Key(Key::Mtype) if self.at_mtype_set() => {
-                self.error(self.span(), "names of messages must be declared outside processes");
+                self.report(
+                    Diagnostic::error(self.span(), "names of messages must be declared outside processes")
+                        .with_hint("write `mtype = { … }` before the first `proctype`"),
+                );
                 self.mtype_set()?;
                 return Ok(());
             }
             Tok::Key(Key::Typedef) => {
-                self.error(self.span(), "types must be defined outside processes");
+                self.report(
+                    Diagnostic::error(self.span(), "types must be defined outside processes")
+                        .with_hint("write the `typedef` before the first `proctype`"),
+                );
                 self.typedef()?;
                 return Ok(());
             }
@@ -181,7 +191,13 @@ impl Parser {
     pub(super) fn statement(&mut self) -> Parsed<Stmt> {
         self.statement_depth += 1;
         let result = if self.statement_depth > MAX_STATEMENT_DEPTH {
-            Err(self.error(self.span(), format!("statements are nested too deeply: the limit is {} levels", MAX_STATEMENT_DEPTH - 1)))
+            Err(self.report(
+                Diagnostic::error(
+                    self.span(),
+                    format!("statements are nested too deeply: the limit is {} levels", MAX_STATEMENT_DEPTH - 1),
+                )
+                .with_hint("move an inner part to a process of its own"),
+            ))
         } else {
             self.statement_inside()
         };
@@ -253,7 +269,7 @@ impl Parser {
             Tok::Name(name) => return self.statement_with_name(&name),
             Tok::Key(Key::Od | Key::Fi | Key::Unless) | Tok::Op(Op::RBrace | Op::Sep) => {
                 let message = format!("expected a statement, found {}", self.peek());
-                return Err(self.error(start, message));
+                return Err(self.report(Diagnostic::error(start, message).with_hint("`skip` is a statement that does nothing")));
             }
             _ => StmtKind::Expr(self.expression()?),
         };
@@ -357,7 +373,8 @@ impl Parser {
         let hint = if self.names.proctypes.contains(name) {
             Some(format!("`run {name}(…)` starts a process"))
         } else {
-            super::foreign::hint_for_word(name).map(str::to_owned).or_else(|| did_you_mean(name, inlines.chain(words)))
+            let hint = super::foreign::hint_for_word(name).map(str::to_owned).or_else(|| did_you_mean(name, inlines.chain(words)));
+            hint.or_else(|| Some(format!("`inline {name}(a, b) {{ … }}` defines one; `run {name}()` would start a process")))
         };
         let message = format!("there is no inline `{name}`");
         self.report(Diagnostic::error(self.span(), message).with_hint_opt(hint))
@@ -550,7 +567,10 @@ impl Parser {
         if let (true, Some((low, high))) = (self.inlines.is_empty(), plain_range(&variable, &from, &to)) {
             let span = start.to(self.last_span());
             if low > high {
-                return Err(self.error(span, "the range of `select` is empty"));
+                return Err(self.report(
+                    Diagnostic::error(span, "the range of `select` is empty")
+                        .with_hint("the first bound is not greater than the second: `select (x : 0 .. 3)`"),
+                ));
             }
             if high.abs_diff(low) <= SELECT_CHOICE {
                 let options = (low..=high).map(|n| vec![assign(&variable, n, span)]);

@@ -9,11 +9,16 @@ const EXPANSION_MAX: usize = 60;
 
 /// A hint for text that is not a token, by the reason.
 pub(crate) fn hint_for_bad(reason: &str) -> Option<&'static str> {
+    if reason.contains('.') && reason.contains("not a decimal number") {
+        return Some("there are only integers");
+    }
     [
         ("a comment", "a comment ends with `*/`"),
         ("a string", "put `\"` at its end"),
         ("a quoted character", "put `'` at its end"),
         ("a name with", "names consist of the letters a to z and A to Z, digits and `_`"),
+        ("not a decimal number", "a name does not begin with a digit; between a number and a name there is an operator"),
+        ("not one character", "a character is written as in `'a'`; texts are in double quotes, and only `printf` has them"),
     ]
     .into_iter()
     .find(|(part, _)| reason.contains(part))

@@ -159,7 +159,10 @@ impl Resolver<'_> {
                     return Ex::GetPriority(Box::new(Ex::Pid));
                 }
                 "_" => {
-                    self.error(reference.span, "`_` can be written but not read");
+                    self.report(
+                        Diagnostic::error(reference.span, "`_` can be written but not read")
+                            .with_hint("use a variable whose name you choose"),
+                    );
                     return Ex::Const(0);
                 }
                 _ => {}
@@ -187,7 +190,8 @@ impl Resolver<'_> {
                     return Target::Nowhere;
                 }
                 name if self.mtypes.contains_key(name) => {
-                    self.error(reference.span, format!("`{name}` is the name of a message, not a variable"));
+                    let diagnostic = Diagnostic::error(reference.span, format!("`{name}` is the name of a message, not a variable"));
+                    self.report(diagnostic.with_hint("a variable that holds such names is declared by `mtype x`"));
                     return Target::Nowhere;
                 }
                 _ => {}
@@ -299,7 +303,10 @@ impl Resolver<'_> {
             }
         }
         if fields.len() > MAX_FIELDS {
-            self.error(receive.channel.span, format!("a message has {MAX_FIELDS} fields at most"));
+            self.report(
+                Diagnostic::error(receive.channel.span, format!("a message has {MAX_FIELDS} fields at most"))
+                    .with_hint("divide it into several messages"),
+            );
             fields.truncate(MAX_FIELDS);
         }
         if !poll {
@@ -318,7 +325,10 @@ impl Resolver<'_> {
             if let Some(place) = scalar(field)
                 && fields[..i].iter().any(|f| scalar(f) == Some(place))
             {
-                self.error(span, "one variable receives two fields of the message");
+                self.report(
+                    Diagnostic::error(span, "one variable receives two fields of the message")
+                        .with_hint("give one of the fields another variable, or `_` if its value does not matter"),
+                );
                 return;
             }
         }
@@ -341,7 +351,10 @@ impl Resolver<'_> {
         match self.follow(&symbol, head, fields)? {
             Found::Scalar(place) => Some((index, Place { scope: Scope::Local, ..place })),
             Found::Whole { .. } => {
-                self.error(variable.span, "only a scalar of another process can be read");
+                self.report(
+                    Diagnostic::error(variable.span, "only a scalar of another process can be read")
+                        .with_hint("name an element of the array or a field of the structure"),
+                );
                 None
             }
         }

@@ -382,15 +382,24 @@ impl Resolver<'_> {
         for declaration in &proctype.parameters {
             for variable in &declaration.variables {
                 if let Some(length) = &variable.length {
-                    self.error(length.span, "a parameter cannot be an array");
+                    self.report(
+                        Diagnostic::error(length.span, "a parameter cannot be an array")
+                            .with_hint("pass the elements one by one, or use a global array"),
+                    );
                 }
                 if variable.initial.is_some() {
-                    self.error(variable.span, "a parameter cannot have an initial value");
+                    self.report(
+                        Diagnostic::error(variable.span, "a parameter cannot have an initial value")
+                            .with_hint("`run` gives its value; processes that are `active` begin with 0"),
+                    );
                 }
                 let plain = ast::Variable { length: None, initial: None, ..variable.clone() };
                 let Some(first) = self.declare(declaration, &plain) else { continue };
                 if self.table(Scope::Local)[first..].iter().any(Leaf::is_array) {
-                    self.error(variable.span, "a parameter's type cannot contain arrays");
+                    self.report(
+                        Diagnostic::error(variable.span, "a parameter's type cannot contain arrays")
+                            .with_hint("use a global variable of this type"),
+                    );
                 }
             }
         }
@@ -448,7 +457,7 @@ impl Resolver<'_> {
         match self.constant(expr)? {
             n @ 1..=255 => Some(n as u8),
             _ => {
-                self.error(expr.span, "a priority is from 1 to 255");
+                self.report(Diagnostic::error(expr.span, "a priority is from 1 to 255").with_hint("processes of a higher number go first"));
                 None
             }
         }

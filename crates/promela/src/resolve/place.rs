@@ -220,7 +220,7 @@ impl Resolver<'_> {
                 }
                 (Ty::User(inner), None) => self.spread(scope, inner, leaf, indices, span, out),
                 (Ty::User(_), Some(_)) => {
-                    self.error(span, "an array of structures cannot be passed");
+                    self.report(Diagnostic::error(span, "an array of structures cannot be passed").with_hint("pass one element: `a[i]`"));
                     return;
                 }
             }
@@ -247,7 +247,7 @@ impl Resolver<'_> {
         }
         let Some(place) = self.place(reference) else { return Ex::Const(0) };
         if !matches!(place.ty, Scalar::Chan | Scalar::Byte | Scalar::Int | Scalar::Short) {
-            self.error(reference.span, "this is not a channel");
+            self.report(Diagnostic::error(reference.span, "this is not a channel").with_hint("a channel is `chan c = [1] of { byte }`"));
         }
         Ex::Load(place)
     }

@@ -49,7 +49,10 @@ impl Resolver<'_> {
 
     fn local_declaration(&mut self, declaration: &ast::Declaration, seq: &mut Seq) {
         if declaration.visibility == Visibility::Hidden {
-            self.error(declaration.span, "only a global can be hidden");
+            self.report(
+                Diagnostic::error(declaration.span, "only a global can be hidden")
+                    .with_hint("write it before the first `proctype`, or leave out `hidden`"),
+            );
         }
         for variable in &declaration.variables {
             self.check_stdin(declaration, variable);
@@ -121,7 +124,10 @@ impl Resolver<'_> {
                 Action::Fill { scope, leaf, values: Values { list, own: length, count: length } }
             }
             (Some(Initial::List(_)), None) => {
-                self.error(variable.span, "only an array has a list of initial values");
+                self.report(
+                    Diagnostic::error(variable.span, "only an array has a list of initial values")
+                        .with_hint("write one value: `byte x = 1`"),
+                );
                 Action::Skip
             }
             (Some(Initial::Channel { .. }), _) => Action::Skip,
@@ -167,7 +173,7 @@ impl Resolver<'_> {
                     .collect(),
             ),
             Found::Whole { .. } => {
-                self.error(channel.span, "this is not a channel");
+                self.report(Diagnostic::error(channel.span, "this is not a channel").with_hint("a channel is `chan c = [1] of { byte }`"));
                 None
             }
         }
@@ -311,7 +317,9 @@ impl Resolver<'_> {
         }
         let count = runs(expr);
         if count > 1 {
-            self.error(expr.span, "one expression can start one process only");
+            self.report(
+                Diagnostic::error(expr.span, "one expression can start one process only").with_hint("write one statement for each `run`"),
+            );
         } else if count == 1 && !matches!(expr.kind, ast::ExprKind::Run { .. }) {
             self.report(
                 Diagnostic::error(expr.span, "`run` cannot be part of a larger condition")
@@ -391,7 +399,9 @@ impl Resolver<'_> {
     fn counter(&mut self, variable: &Reference) -> Option<Place> {
         let place = self.place(variable)?;
         if place.ty == Scalar::Chan {
-            self.error(variable.span, "a channel cannot count");
+            self.report(
+                Diagnostic::error(variable.span, "a channel cannot count").with_hint("the variable of a loop is a number: `byte i`"),
+            );
             return None;
         }
         Some(place)

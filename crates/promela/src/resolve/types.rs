@@ -133,7 +133,7 @@ impl Resolver<'_> {
             }
         }
         if user.depth > MAX_TYPEDEF_DEPTH || user.leaves > MAX_LEAVES {
-            self.error(typedef.name.span, "types are nested too deeply");
+            self.report(Diagnostic::error(typedef.name.span, "types are nested too deeply").with_hint("put fields into fewer structures"));
             return;
         }
         self.type_names.insert(user.name.clone(), self.types.len());
@@ -145,7 +145,9 @@ impl Resolver<'_> {
         if !matches!(name, TypeName::Unsigned)
             && let Some(width) = &variable.width
         {
-            self.error(width.span, "only an `unsigned` has a width");
+            self.report(
+                Diagnostic::error(width.span, "only an `unsigned` has a width").with_hint("write `unsigned x : 3`, or leave out the width"),
+            );
         }
         let scalar = match name {
             TypeName::Unsigned => Scalar::Unsigned(self.width(variable)),
@@ -172,7 +174,9 @@ impl Resolver<'_> {
         let found = self.type_names.get(&ident.text).copied();
         if found.is_none() && !self.is_full() {
             let diagnostic = Diagnostic::error(ident.span, format!("the type `{}` is not defined before this place", ident.text));
-            let diagnostic = diagnostic.with_nearest(&ident.text, self.types.iter().map(|t| &*t.name));
+            let diagnostic = diagnostic
+                .with_hint("write the `typedef` before it is used; a structure cannot contain itself")
+                .with_nearest(&ident.text, self.types.iter().map(|t| &*t.name));
             self.report(diagnostic);
         }
         found

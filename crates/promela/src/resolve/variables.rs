@@ -195,7 +195,10 @@ impl Resolver<'_> {
             Initial::Channel { capacity, fields } => {
                 let Some(ty) = self.channel(capacity, fields) else { return };
                 if self.model.globals[leaf].ty != Scalar::Chan {
-                    self.error(capacity.span, "only a `chan` can be initialised with a channel");
+                    self.report(
+                        Diagnostic::error(capacity.span, "only a `chan` can be initialised with a channel")
+                            .with_hint("write `chan` as the type"),
+                    );
                     return;
                 }
                 let all = self.model.channels.len() + count;
@@ -229,7 +232,9 @@ impl Resolver<'_> {
             return;
         };
         if given > wanted {
-            self.error(span, format!("{given} values for an array of {wanted}"));
+            let hint =
+                if wanted == 1 { "a variable that is no array has one value".to_owned() } else { format!("leave out {}", given - wanted) };
+            self.report(Diagnostic::error(span, format!("{given} values for an array of {wanted}")).with_hint(hint));
         } else if given < wanted {
             let message = format!("{given} values for an array of {wanted}: the last one is repeated");
             self.report(Diagnostic::warning(span, message).named("few-values"));
@@ -245,7 +250,10 @@ impl Resolver<'_> {
                     self.undeclared(&unknown);
                     return 0;
                 }
-                self.error(at, "the initial value of a global must be known before the model runs");
+                self.report(
+                    Diagnostic::error(at, "the initial value of a global must be known before the model runs")
+                        .with_hint("write numbers and names of macros here; assign other values in a process"),
+                );
                 0
             }
         }
@@ -330,7 +338,9 @@ impl Resolver<'_> {
     fn message_fields(&mut self, ty: &TypeName, span: Span, out: &mut Vec<Scalar>) -> Option<()> {
         match ty {
             TypeName::Unsigned => {
-                self.error(span, "an `unsigned` cannot be a field of a message");
+                self.report(
+                    Diagnostic::error(span, "an `unsigned` cannot be a field of a message").with_hint("use `byte`, `short` or `int`"),
+                );
                 None
             }
             TypeName::User(name) => {
@@ -361,7 +371,10 @@ impl Resolver<'_> {
                     out.extend(std::iter::repeat_n(scalar, count.min(place::MAX_FIELDS + 1)));
                 }
                 Ty::User(_) if length.is_some() => {
-                    self.error(span, "a message cannot contain an array of structures");
+                    self.report(
+                        Diagnostic::error(span, "a message cannot contain an array of structures")
+                            .with_hint("send its elements one by one"),
+                    );
                     return None;
                 }
                 Ty::User(inner) => self.struct_fields(inner, span, out)?,
@@ -452,7 +465,10 @@ impl Resolver<'_> {
             Some(Initial::Channel { capacity, fields }) => {
                 let Some(channel_type) = self.channel(capacity, fields) else { return };
                 if self.table(scope)[leaf].ty != Scalar::Chan {
-                    self.error(capacity.span, "only a `chan` can be initialised with a channel");
+                    self.report(
+                        Diagnostic::error(capacity.span, "only a `chan` can be initialised with a channel")
+                            .with_hint("write `chan` as the type"),
+                    );
                     return;
                 }
                 Action::NewChannels { scope, leaf, channel_type, count }

@@ -8,9 +8,10 @@
 //!
 //! The lines of one process are in its own order. The lines of different processes are in an order
 //! in which the steps can have happened. A step of several statements is one transition of the
-//! model; its statements are then expected from their processes one after the other. A piece of C is
-//! one statement of a program, whatever it is made of in the model. Jumps, and further statements at
-//! the place of a macro, are steps of the model for which a program may write no line.
+//! model; its statements are then expected from their processes one after the other. A piece of C
+//! is one statement of a program, whatever it is made of in the model. Jumps, and further
+//! statements at the place of a macro, are steps of the model for which a program may write no
+//! line.
 
 use crate::narrator::{Narrator, ReplayError};
 use crate::step::{Statement, Step};

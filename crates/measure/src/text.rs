@@ -48,18 +48,15 @@ fn sum(text: &str) -> Vec<Signed> {
 /// Whether an expression has an operator outside brackets that binds less than a sum.
 fn has_loose_operator(text: &str) -> bool {
     let word = |word: &str| matches!(word.to_ascii_uppercase().as_str(), "AND" | "OR");
-    let loose = |part: &str| part.contains(['=', '<', '>', '&', '|', '^', '?', ':', '#']) || part.split_whitespace().any(word);
-    // `:` in `P[1]:x` and `::` are no operators.
     let mut depth = 0;
     let outside: String = text
-        .replace("::", "  ")
         .chars()
         .map(|c| {
             depth += i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'));
             if depth > 0 { '_' } else { c }
         })
         .collect();
-    loose(&outside.replace("]:", "  "))
+    outside.contains(['=', '<', '>', '&', '|', '^', '?', '#']) || outside.split_whitespace().any(word)
 }
 
 fn special(text: &str) -> Option<Term> {
@@ -153,7 +150,9 @@ mod tests {
             let whole = Signed { negative: false, term: Term::Expression(text.to_owned()) };
             assert_eq!(parse(text), [[whole]], "{text}");
         }
-        for text in ["(a == b) + order(P)", "q[a < b] + sum(x)", "P[0]:x - P[1]:y + order(P)", "!a + order(P)", "a * 2 + sum(x)"] {
+        for text in
+            ["(a == b) + order(P)", "q[a < b] + sum(x)", "P[0]:x - P[1]:y + order(P)", "P:x + order(P)", "!a + order(P)", "a * 2 + sum(x)"]
+        {
             assert!(parse(text).concat().len() > 1, "{text}");
         }
     }

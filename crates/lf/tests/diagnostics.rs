@@ -68,6 +68,7 @@ fn mistakes_in_the_text() {
     says("MODULE M; IMPORT Nowhere; BEGIN END M.", &["cannot be read", "Out"]);
     says("MODULE M; VAR x : INTEGER; x : INTEGER; BEGIN END M.", &["declared twice"]);
     says("", &["expected `MODULE`"]);
+    says("MODULE M; BEGIN END M. (* the end *)\nMODULE N; BEGIN END N.", &["2:1", "`M` has ended before this", "a file of its own"]);
 }
 
 /// One run finds several errors.

@@ -204,6 +204,10 @@ impl Parser<'_> {
         let begin = self.is("BEGIN").then(|| self.span());
         let body = if self.take("BEGIN") { self.statements() } else { Vec::new() };
         let end = self.end_of(&name, ".");
+        if *self.peek() != Token::End && self.diagnostics.is_empty() {
+            let hint = "each module is in a file of its own";
+            let _: Parsed<()> = self.error(self.span(), format!("the module `{}` has ended before this", name.text), Some(hint));
+        }
         Ok(Module { name, imports, declarations, body, end, begin })
     }
 

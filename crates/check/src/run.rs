@@ -491,9 +491,6 @@ fn temporal(
         }
     }
     let mut reference = subject.system(Engine::Interpreter, Arc::clone(&claim.propositions), task.observer);
-    if let (Some(_), Verdict::Violated(violation)) = (&smaller, &mut found.verdict) {
-        temporal::cut(&mut reference, claim, &mut violation.trace);
-    }
     let (mut outcome, steps) = temporal::confirm(narrator, &mut reference, claim, plan.fairness.into(), found, &|| clock.is_over());
     if let Verdict::Violated(violation) = &mut outcome.verdict {
         temporal::tell(&mut violation.fault, &stated, plan.fairness);

@@ -199,7 +199,10 @@ pub(crate) fn confirm(
     mut outcome: Outcome,
     stop: &dyn Fn() -> bool,
 ) -> (Outcome, Vec<Step>) {
-    let Verdict::Violated(violation) = &outcome.verdict else { return (outcome, Vec::new()) };
+    let Verdict::Violated(violation) = &mut outcome.verdict else { return (outcome, Vec::new()) };
+    if violation.fault.kind == ViolationKind::Property {
+        cut(reference, claim, &mut violation.trace);
+    }
     match confirmed(narrator, reference, claim, fairness, violation, stop) {
         Some(_) if violation.fault.kind == ViolationKind::Other(UNSUPPORTED) => {
             outcome.verdict = Verdict::Unknown(StopReason::Unsupported(violation.fault.clone()));
@@ -279,8 +282,9 @@ pub(crate) fn by_atom(letter: u64, numbers: &[u32]) -> u64 {
 }
 
 /// Cuts a finite run after the first state that decides. A run that was translated from a smaller
-/// program may be some steps too long.
-pub(crate) fn cut(reference: &mut dyn System, claim: &Claim, trace: &mut Trace) {
+/// program may be some steps too long. So may a run on which the automaton can come to its end in
+/// several ways: a search that is not breadth first may find a later one first.
+fn cut(reference: &mut dyn System, claim: &Claim, trace: &mut Trace) {
     if trace.loop_start.is_some() {
         return;
     }

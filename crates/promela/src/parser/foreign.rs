@@ -142,7 +142,7 @@ impl Parser {
             }
             Tok::Op(Op::LtlAnd) => return Some("write `&&`; `/\\` is for formulas".to_owned()),
             Tok::Op(Op::LtlOr) => return Some("write `||`; `\\/` is for formulas".to_owned()),
-            Tok::Op(Op::Query | Op::RandomRecv) if self.is_assigned() => {
+            Tok::Op(Op::Query | Op::RandomRecv) if self.is_value_received() => {
                 return Some("a receive is a statement of its own: `c?x` stores what it receives in `x`".to_owned());
             }
             Tok::Op(Op::Query) => return Some("write `(condition -> a : b)` for a conditional value".to_owned()),
@@ -173,10 +173,15 @@ impl Parser {
         hint_for_word(word).map(str::to_owned).or_else(|| if inside { None } else { nearest() })
     }
 
-    /// Whether the name before this place is the value of an assignment.
-    fn is_assigned(&self) -> bool {
-        let before = |ahead: usize| self.at.checked_sub(ahead).and_then(|at| self.tokens.get(at)).map(|token| &token.kind);
-        matches!(before(1), Some(Tok::Name(_))) && before(2) == Some(&Tok::Op(Op::Assign))
+    /// Whether a receive is meant here as the value of an assignment, as in `x = c?`, and not a
+    /// conditional value, as in `x = b ? 1 : 2`.
+    fn is_value_received(&self) -> bool {
+        let before = |steps: usize| self.at.checked_sub(steps).and_then(|at| self.tokens.get(at)).map(|token| &token.kind);
+        let ends = |tok: &Tok| {
+            matches!(tok, Tok::Op(Op::Semi | Op::Arrow | Op::RBrace | Op::Sep) | Tok::Key(Key::Fi | Key::Od) | Tok::ImpliedSemi | Tok::End)
+        };
+        let to_end = ends(self.peek_at(1)) || matches!(self.peek_at(1), Tok::Name(_)) && ends(self.peek_at(2));
+        to_end && matches!(before(1), Some(Tok::Name(_))) && before(2) == Some(&Tok::Op(Op::Assign))
     }
 
     /// Whether the text before this place belongs to the arguments of a receive.

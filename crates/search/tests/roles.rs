@@ -4,7 +4,7 @@ use contract::testing::{LayerSets, grid, mark_laws};
 use contract::{Action, Layered, Store, StoreWorker, Successors, System};
 use search::{Task, breadth_first};
 use std::collections::BTreeMap;
-use store::{Compact, Marked, Plain, owner};
+use store::{Compact, Marked, Plain, owner_hash, owner_of_hash};
 
 /// Each state is kept by its owner alone, and the owners have about equal shares.
 #[test]
@@ -18,7 +18,7 @@ fn every_state_has_one_owner() {
         system.initial(&mut out);
         loop {
             for state in out.iter().filter_map(|(_, state)| state) {
-                let worker = &mut workers[owner(state, owners) as usize];
+                let worker = &mut workers[owner_of_hash(owner_hash(state), owners) as usize];
                 let hash = worker.hash(state);
                 if worker.insert(hash, state).unwrap().new {
                     waiting.push(state.to_vec());

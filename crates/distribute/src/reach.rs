@@ -500,7 +500,7 @@ impl<'a, 's> Reach<'a, 's> {
         self.out = steps;
     }
 
-    /// Determines the owners of the targets of steps, and the hashes by which sent states are found.
+    /// Determines the owners of the targets of steps, and the hashes that find sent states.
     fn find_owners(&mut self, steps: &Successors) {
         let (classes, me) = (self.classes.count(), self.me);
         self.targets.clear();

@@ -190,7 +190,7 @@ mod tests {
     use crate::run::{RunWriter, Shelf};
     use std::collections::BTreeMap;
 
-    /// States of different lengths, where one is the beginning of another, in runs of several blocks.
+    /// States of different lengths, one the beginning of another, in runs of several blocks.
     #[test]
     fn beginnings_come_before_what_they_begin() {
         let folder = InMemory::default();

@@ -474,8 +474,8 @@ impl Cursor {
         self.next_block()
     }
 
-    /// Like [`advance`](Cursor::advance), from the state `before`, which is the current one. Returns
-    /// how many bytes the two have in common; `None` at the end.
+    /// Like [`advance`](Cursor::advance), from the current state, `before`. Returns how many bytes
+    /// the two states have in common; `None` at the end.
     #[inline]
     pub(crate) fn advance_from(&mut self, before: &[u8]) -> io::Result<Option<usize>> {
         if self.begun && self.block.advance()? {

@@ -19,8 +19,8 @@ int main(void) {
         cli();
         EEAR = 0;
         EEDR = 1;
-        EECR |= 1 << EEMPE;
-        EECR |= 1 << EEPE;
+        /* At every level of optimisation, no more than four cycles may pass between the two. */
+        __asm__ volatile("sbi %0, %1\n\tsbi %0, %2" : : "I"(_SFR_IO_ADDR(EECR)), "I"(EEMPE), "I"(EEPE));
         EECR |= 1 << EERIE;
         sei();
         while (EECR & 1 << EEPE) {

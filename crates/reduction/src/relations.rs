@@ -331,14 +331,30 @@ impl Relations {
             let with_partner = !a.offers.is_empty() || !a.answers.is_empty() || !a.later_offers.is_empty();
             !b.later_offers.is_empty() && (with_partner || around[first].meets(&answerers[step]))
         };
-        self.disturbed_from = (0..self.steps.len())
-            .map(|number| {
-                let step = &self.steps[number];
-                let disturbs = |other: &usize| !accord(step, &self.steps[*other]) || unsettles(number, *other) || unsettles(*other, number);
-                let disturbing = (0..self.steps.len()).filter(disturbs).map(|other| self.steps[other].node);
-                self.reaching(disturbing.collect::<BTreeSet<_>>().into_iter())
+        // What a step depends on: nothing disturbs it that writes none of these places.
+        let touched: Vec<Bits> = self
+            .steps
+            .iter()
+            .map(|step| {
+                let mut touched = step.reads.clone();
+                touched.add(&step.writes);
+                step.guard.iter().for_each(|conjunct| _ = touched.add(&conjunct.falsified_by));
+                touched
             })
             .collect();
+        // Both relations are symmetric.
+        let mut disturbing = vec![Bits::new(self.nodes); self.steps.len()];
+        for (number, step) in self.steps.iter().enumerate() {
+            for (other, second) in self.steps.iter().enumerate().take(number + 1) {
+                let apart =
+                    !step.entangled && !second.entangled && !step.writes.meets(&touched[other]) && !second.writes.meets(&touched[number]);
+                if !(apart || accord(step, second)) || unsettles(number, other) || unsettles(other, number) {
+                    disturbing[number].set(second.node);
+                    disturbing[other].set(step.node);
+                }
+            }
+        }
+        self.disturbed_from = disturbing.iter().map(|nodes| self.reaching(nodes.common(nodes))).collect();
     }
 
     /// The nodes to which a step moves processes, and those from which it moves them: its own
@@ -376,7 +392,8 @@ impl Relations {
             let nodes = self.reaching((0..self.steps.len()).filter(|&number| matters[number]).map(|number| self.steps[number].node));
             let before = matters.iter().filter(|matters| **matters).count();
             for number in 0..self.steps.len() {
-                matters[number] |= nodes.has(self.steps[number].node)
+                matters[number] = matters[number]
+                    || nodes.has(self.steps[number].node)
                     || (0..self.steps.len()).any(|other| matters[other] && has_effect(&self.steps[number], &self.steps[other]));
             }
             if matters.iter().filter(|matters| **matters).count() == before {

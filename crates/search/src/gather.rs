@@ -438,8 +438,8 @@ mod tests {
         written.div_ceil(all)
     }
 
-    /// Merging all but the longest quarter of eight runs would write each byte 28 to 370 times in all
-    /// cases but the second, where it would be thousands of times.
+    /// If all but the longest quarter of eight runs were merged, each byte would be written 28 to
+    /// 370 times, and thousands of times in the second case.
     #[test]
     fn states_are_not_written_again_and_again() {
         assert!(rewritten((0..1_000).map(|_| 100), 8) <= 5);

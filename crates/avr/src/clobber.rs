@@ -3,7 +3,8 @@
 //! A handler saves the registers that it uses and restores them before it returns. A handler that
 //! does not, because it was written in assembly or uses a register as a variable, shares these
 //! registers with the rest of the program. The analysis follows the values that registers had at
-//! the start of a handler through moves, PUSH and POP to its end.
+//! the start of a handler through moves, PUSH and POP to its end. It also finds the registers that
+//! a function keeps for its caller.
 
 use crate::chip::Kind;
 use crate::facts::Facts;
